@@ -1,0 +1,168 @@
+"""Lower a computation graph to skip form, one operation at a time.
+
+Importers walk their framework's graph and call these operations; none of them knows ReLU units.
+A `Tensor` is a symbolic value, affine in the input and in the units made so far.
+
+    builder = NetworkBuilder((2,))
+    hidden = builder.relu(builder.linear(builder.input, weight, bias))
+    network = builder.finish(builder.add(hidden, builder.input))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.errors import NetworkError
+from dcembed.network.network import Affine, Array, Matrix, Network
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A value in the graph: its entries in row-major order as an affine map, and its shape without the batch axis."""
+
+    affine: Affine
+    shape: tuple[int, ...]
+
+
+class NetworkBuilder:
+    """Collects ReLU stages while a graph is walked."""
+
+    def __init__(self, input_shape: Sequence[int]) -> None:
+        shape = tuple(int(size) for size in input_shape)
+        self._num_inputs = math.prod(shape)
+        self._stages: list[Affine] = []
+        self.input = Tensor(Affine({0: sp.eye_array(self._num_inputs, format="csr")}, np.zeros(self._num_inputs)), shape)
+
+    def linear(self, value: Tensor, weight: Matrix, bias: Array | None = None) -> Tensor:
+        """weight @ value + bias along the last axis; `weight` is (outputs, inputs)."""
+        num_out, num_in = weight.shape
+        if not value.shape or value.shape[-1] != num_in:
+            raise NetworkError(
+                f"A linear layer takes {num_in} features but its input has shape {value.shape}: the last axis must be {num_in}."
+            )
+        lead = value.shape[:-1]
+        copies = math.prod(lead)
+        matrix = weight if copies == 1 else sp.kron(sp.eye_array(copies), weight, format="csr")
+        result = _transform(matrix, value.affine)
+        if bias is not None:
+            result = Affine(result.weights, result.bias + np.tile(_vector(bias, num_out, "bias"), copies))
+        return Tensor(result, (*lead, num_out))
+
+    def relu(self, value: Tensor) -> Tensor:
+        """max(value, 0): one new stage."""
+        self._stages.append(value.affine)
+        size = value.affine.num_rows
+        return Tensor(Affine({len(self._stages): sp.eye_array(size, format="csr")}, np.zeros(size)), value.shape)
+
+    def leaky_relu(self, value: Tensor, slope: Array | float) -> Tensor:
+        """value where positive, slope * value where negative: slope * a + (1 - slope) * relu(a). `slope` broadcasts against the shape."""
+        slope = np.asarray(slope, dtype=np.float64)
+        return self.add(self.scale(value, slope), self.scale(self.relu(value), 1.0 - slope))
+
+    def clip(self, value: Tensor, low: Array | float, high: Array | float) -> Tensor:
+        """low + relu(a - low) - relu(a - high); infinite limits cost nothing. Limits broadcast against the shape."""
+        low_, high_ = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        result = value
+        if np.isfinite(low_).all():
+            result = self.shift(self.relu(self.shift(value, -low_)), low_)
+        if np.isfinite(high_).all():
+            result = self.add(result, self.scale(self.relu(self.shift(value, -high_)), -1.0))
+        return result
+
+    def scale(self, value: Tensor, factor: Array | float) -> Tensor:
+        """factor * value, entry by entry; `factor` broadcasts against the shape."""
+        factors = _spread(factor, value.shape)
+        return Tensor(_transform(sp.diags_array(factors, format="csr"), value.affine), value.shape)
+
+    def shift(self, value: Tensor, amount: Array | float) -> Tensor:
+        """value + amount; `amount` broadcasts against the shape."""
+        return Tensor(Affine(value.affine.weights, value.affine.bias + _spread(amount, value.shape)), value.shape)
+
+    def add(self, left: Tensor, right: Tensor) -> Tensor:
+        """left + right, of equal shapes."""
+        if left.shape != right.shape:
+            raise NetworkError(f"An addition joins shapes {left.shape} and {right.shape}; they must be equal.")
+        weights = dict(left.affine.weights)
+        for source, block in right.affine.weights.items():
+            weights[source] = weights[source] + block if source in weights else block
+        return Tensor(Affine(weights, left.affine.bias + right.affine.bias), left.shape)
+
+    def concat(self, values: Sequence[Tensor], axis: int = -1) -> Tensor:
+        """Join along `axis`, counted without the batch axis."""
+        order = np.concatenate(
+            [_entry_numbers(value.shape, offset) for value, offset in zip(values, _offsets(values), strict=True)], axis=axis
+        )
+        sources = sorted({source for value in values for source in value.affine.weights})
+        sizes = {source: block.shape[1] for value in values for source, block in value.affine.weights.items()}
+        weights = {
+            source: sp.vstack(
+                [sp.csr_array(v.affine.weights.get(source, sp.csr_array((v.affine.num_rows, sizes[source])))) for v in values], format="csr"
+            )
+            for source in sources
+        }
+        stacked = Affine(weights, np.concatenate([value.affine.bias for value in values]))
+        return Tensor(_take(stacked, order.reshape(-1)), order.shape)
+
+    def reshape(self, value: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same entries in another shape (without the batch axis); one -1 is filled in."""
+        sizes = [int(size) for size in shape]
+        total = value.affine.num_rows
+        if sizes.count(-1) == 1:
+            rest = math.prod(size for size in sizes if size != -1)
+            sizes[sizes.index(-1)] = total // rest if rest else 0
+        if math.prod(sizes) != total:
+            raise NetworkError(f"A reshape to {tuple(shape)} does not hold the {total} entries of shape {value.shape}.")
+        return Tensor(value.affine, tuple(sizes))
+
+    def finish(self, output: Tensor) -> Network:
+        """The network with `output`, flattened, as its predictions. Stages that it does not use are dropped."""
+        used: set[int] = set()
+        pending = [output.affine]
+        while pending:
+            for source in pending.pop().weights:
+                if source > 0 and source not in used:
+                    used.add(source)
+                    pending.append(self._stages[source - 1])
+        number = {0: 0} | {source: index for index, source in enumerate(sorted(used), start=1)}
+        stages = tuple(_renumber(self._stages[source - 1], number) for source in sorted(used))
+        return Network(self._num_inputs, stages, _renumber(output.affine, number))
+
+
+def _transform(matrix: Matrix, affine: Affine) -> Affine:
+    return Affine({source: matrix @ block for source, block in affine.weights.items()}, matrix @ affine.bias)
+
+
+def _take(affine: Affine, rows: Array) -> Affine:
+    return Affine({source: block[rows] for source, block in affine.weights.items()}, affine.bias[rows])
+
+
+def _renumber(affine: Affine, number: dict[int, int]) -> Affine:
+    return Affine({number[source]: block for source, block in affine.weights.items()}, affine.bias)
+
+
+def _offsets(values: Sequence[Tensor]) -> list[int]:
+    return [0, *np.cumsum([value.affine.num_rows for value in values])[:-1].tolist()]
+
+
+def _entry_numbers(shape: tuple[int, ...], offset: int) -> Array:
+    return offset + np.arange(math.prod(shape)).reshape(shape)
+
+
+def _spread(value: Array | float, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(value, dtype=np.float64)
+    try:
+        return np.broadcast_to(array, shape).reshape(-1)
+    except ValueError:
+        raise NetworkError(f"A constant of shape {array.shape} does not fit a value of shape {shape}.") from None
+
+
+def _vector(value: Array, size: int, name: str) -> Array:
+    array = np.asarray(value, dtype=np.float64).reshape(-1)
+    if array.size != size:
+        raise NetworkError(f"A {name} has {array.size} entries where the layer has {size} outputs.")
+    return array

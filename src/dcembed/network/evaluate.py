@@ -1,0 +1,73 @@
+"""Forward and masked backward passes, batched over points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dcembed.errors import InputError
+from dcembed.network.network import Affine, Array, Network
+
+
+def evaluate(network: Network, points: Array) -> Array:
+    """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,)."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
+        raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
+    batch = np.atleast_2d(points)
+    values = apply_affine(network.output, [batch, *units(preactivations(network, batch))])
+    return values if points.ndim == 2 else values[0]
+
+
+def preactivations(network: Network, points: Array) -> list[Array]:
+    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width)."""
+    sources = [points]
+    result = []
+    for stage in network.stages:
+        result.append(apply_affine(stage, sources))
+        sources.append(np.maximum(result[-1], 0.0))
+    return result
+
+
+def units(preactivation: Sequence[Array]) -> list[Array]:
+    """The units z_l = max(a_l, 0)."""
+    return [np.maximum(stage, 0.0) for stage in preactivation]
+
+
+def apply_affine(affine: Affine, sources: Sequence[Array]) -> Array:
+    """Values of `affine` given each source as (k, size)."""
+    value = np.tile(affine.bias, (sources[0].shape[0], 1))
+    for source, block in affine.weights.items():
+        value += sources[source] @ block.T
+    return value
+
+
+def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[Array]) -> Array:
+    """Gradient in x of sum_m weights_m' z_m on the linear piece given by `active`.
+
+    For the unit weights of a convex component G_r or H_r (or a nonnegative combination of them) this
+    is a subgradient at every x, also on a kink: with u = z(x), the masked weights are an optimal dual
+    of the epigraph problem of theorem 4.2 whichever way the units at zero are counted.
+
+    Parameters
+    ----------
+    active
+        For each stage, where a_l > 0 (at a_l = 0 either way), shape (t, width).
+    weights
+        For each stage, the weight of each unit, shape (t, width).
+
+    Returns
+    -------
+    Shape (t, num_inputs).
+    """
+    adjoint = [np.array(weight) for weight in weights]
+    gradient = np.zeros((adjoint[0].shape[0], network.num_inputs)) if adjoint else np.zeros((0, network.num_inputs))
+    for index in range(len(network.stages) - 1, -1, -1):
+        flow = adjoint[index] * active[index]
+        for source, block in network.stages[index].weights.items():
+            if source == 0:
+                gradient += flow @ block
+            else:
+                adjoint[source - 1] += flow @ block
+    return gradient

@@ -1,0 +1,28 @@
+"""Shared settings and fixtures."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
+settings.register_profile("default", max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """The folder with the data of the experiments; tests that need it are skipped elsewhere."""
+    from benchmarks.data import find_data_folder
+
+    folder = find_data_folder()
+    if folder is None:
+        pytest.skip("the data of the experiments is not here: set DCEMBED_DATA to its folder")
+    return folder
