@@ -1,0 +1,131 @@
+"""Read trained networks: `load_network` takes a live model or a file and returns a checked `Network`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dcembed.errors import InputError, MissingPackageError
+from dcembed.importers.arrays_ import save_network
+from dcembed.importers.lowering import parse_input_shape
+from dcembed.network.network import Network
+
+__all__ = ["load_network", "save_network"]
+
+
+@dataclass(frozen=True)
+class Importer:
+    """One row of the table of importers.
+
+    Parameters
+    ----------
+    name
+        The adapter is the module `<name>_`; its `load(model, input_shape)` returns a checked Network.
+    package
+        The package that the adapter wraps; models are recognised by it. It is also the name of the extra. None for plain numpy.
+    suffixes
+        Of the files that the adapter reads.
+    accepts
+        One line for messages.
+    """
+
+    name: str
+    package: str | None
+    suffixes: tuple[str, ...]
+    accepts: str
+
+
+# Keras comes before torch: with the torch backend a Keras model is a torch module as well.
+IMPORTERS = (
+    Importer("keras", "keras", (), "Keras 3: Sequential and functional models"),
+    Importer("torch", "torch", (), "PyTorch: nn.Sequential and other nn.Module"),
+    Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
+    Importer("sklearn", "sklearn", (), "scikit-learn: MLPRegressor, MLPClassifier and pipelines of them"),
+    Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
+    Importer(
+        "safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of a ReLU MLP"
+    ),
+)
+
+# Files that are pickles inside, or archives that may hold code.
+PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".sav", ".dill")
+KERAS_FILES = (".keras", ".h5", ".hdf5")
+
+
+def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) -> Network:
+    """Read a trained network and check it against its framework.
+
+    Parameters
+    ----------
+    model
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
+    input_shape
+        Shape of one point, without the batch axis. Only needed when the model does not say it.
+
+    Returns
+    -------
+    Network
+        Takes points (k, num_inputs), with entries of one point in row-major order, and gives predictions (k, num_outputs).
+        Dropout and batch normalization are taken as at inference. A classifier of scikit-learn gives its raw scores (logits).
+
+    Examples
+    --------
+    >>> import dcembed
+    >>> from torch import nn
+    >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1)))
+    Network(2 inputs -> 8 -> 1 outputs)
+    """
+    if isinstance(model, Network):
+        return model
+    shape = parse_input_shape(input_shape)
+    importer = _match_path(Path(model)) if isinstance(model, str | Path) else _match_object(model)
+    return _import_adapter(importer).load(Path(model) if isinstance(model, str) else model, shape)
+
+
+def _match_path(path: Path) -> Importer:
+    suffix = path.suffix.lower()
+    _refuse_code(path, suffix)
+    for importer in IMPORTERS:
+        if suffix in importer.suffixes:
+            if not path.is_file():
+                raise InputError(f"There is no file {path}. Check the path; it is relative to {Path.cwd()}.")
+            return importer
+    raise InputError(f"Files with the suffix '{suffix}' are not read: {path}. Accepted are:\n{_list_accepted()}")
+
+
+def _refuse_code(path: Path, suffix: str) -> None:
+    remedy = (
+        "Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file."
+    )
+    if suffix in PICKLES:
+        raise InputError(f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. {remedy}")
+    if suffix in KERAS_FILES:
+        raise InputError(f"{path} is not opened: '{suffix}' files may hold code (pickled lambdas) that runs when they are opened. {remedy}")
+
+
+def _match_object(model: Any) -> Importer:
+    """By the packages that the model's classes come from, so that no framework is imported to find out."""
+    packages = {base.__module__.partition(".")[0] for base in type(model).__mro__}
+    for importer in IMPORTERS:
+        if importer.package in packages:
+            return importer
+    kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    raise InputError(f"An object of type {kind} is not a model that can be read. Accepted are:\n{_list_accepted()}")
+
+
+def _import_adapter(importer: Importer) -> Any:
+    try:
+        return importlib.import_module(f"dcembed.importers.{importer.name}_")
+    except ModuleNotFoundError as error:
+        if importer.package is None or error.name is None or error.name.partition(".")[0] != importer.package:
+            raise
+        raise MissingPackageError(
+            f'Reading this model needs the package {importer.package}, which is not installed. Run: pip install "dcembed[{importer.name}]"'
+        ) from None
+
+
+def _list_accepted() -> str:
+    return "\n".join(f"  {importer.accepts}" for importer in IMPORTERS) + "\n  dcembed: a Network"

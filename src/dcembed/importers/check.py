@@ -1,0 +1,160 @@
+"""Compare an imported network with the framework's own predictions, at every load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+import numpy as np
+
+from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
+from dcembed.network.evaluate import preactivations, units
+from dcembed.network.network import Affine, Array, Network
+from dcembed.network.split import negative_part, positive_part
+
+# The points are the same at every load, so that a mismatch can be reproduced.
+SEED = 20240501
+# Random points are drawn at each of these standard deviations: some kinks are only met far from the origin.
+SCALES = (0.1, 1.0, 10.0)
+POINTS_PER_SCALE = 6
+# As many points are moved onto kinks of the first stage: with unscaled data no kink need be near the origin.
+KINK_POINTS = 12
+# Allowed difference relative to the sum of absolute terms carried through all active units, by the framework's floating-point type.
+# It leaves a factor of about 100 above rounding in a single sum, for wide layers and for constants folded together in another order.
+TOLERANCE = {"float64": 1e-11, "float32": 1e-5, "float16": 1e-2, "bfloat16": 8e-2}
+# That sum explodes with depth, and the allowance with it, so it is capped: this many times TOLERANCE, relative to the largest sum of
+# absolute terms that a single layer adds up.
+CAP = 100.0
+# Logistic and softmax values carry an absolute rounding error of their own.
+LINK_TOLERANCE = 1e-12
+
+Forward = Callable[[Array], Array]
+
+
+def check(
+    network: Network,
+    forward: Forward,
+    source: str,
+    *,
+    precision: str = "float64",
+    link: Forward | None = None,
+    points: Array | None = None,
+) -> Network:
+    """Return `network` if it reproduces `forward`, raise `ImportMismatchError` otherwise.
+
+    Parameters
+    ----------
+    forward
+        The framework's own forward pass: points (k, num_inputs) -> values whose first axis is k.
+    source
+        What was imported, for messages.
+    precision
+        The floating-point type in which the framework computes.
+    link
+        Applied to our predictions (k, num_outputs) before the comparison, for frameworks that show the predictions only through
+        a function such as the logistic one.
+    points
+        Where to compare, shape (k, num_inputs); drawn if None.
+    """
+    points = draw_points(network, precision) if points is None else points
+    with np.errstate(all="ignore"):
+        ours = network(points)
+        tolerance = TOLERANCE[precision] * magnitude(network, points) + (0.0 if link is None else LINK_TOLERANCE)
+        expected = _run(forward, points, source)
+        received = ours if link is None else link(ours)
+        if received.shape != expected.shape:
+            raise ImportMismatchError(
+                f"The imported network gives {received.shape[1]} outputs where the {source} gives {expected.shape[1]}. {_ADVICE}"
+            )
+        difference = np.abs(received - expected).max(axis=1)
+    # A comparison with NaN is false, so a NaN on either side counts as a mismatch.
+    wrong = ~(difference <= tolerance)
+    if wrong.any():
+        _raise_mismatch(points, expected, received, difference, tolerance, wrong, source)
+    return network
+
+
+def draw_points(network: Network, precision: str = "float64") -> Array:
+    """Points to compare at, shape (k, num_inputs), exactly representable in `precision`."""
+    rng = np.random.default_rng(SEED)
+    cloud = [scale * rng.standard_normal((POINTS_PER_SCALE, network.num_inputs)) for scale in SCALES]
+    points = np.vstack([np.zeros((1, network.num_inputs)), *cloud, _kink_points(network, rng)])
+    exact = np.float32 if precision != "float64" else np.float64
+    return points.astype(exact).astype(np.float64)
+
+
+def magnitude(network: Network, points: Array) -> Array:
+    """What rounding errors in the predictions are proportional to, per point; shape (k,)."""
+    before = preactivations(network, points)
+    local = [points, *units(before)]
+    carried = [np.abs(points)]
+    largest = np.zeros(len(points))
+    for index, affine in enumerate((*network.stages, network.output)):
+        total = _absolute_sum(affine, carried)
+        largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
+        carried.append(total * (before[index] > 0) if index < len(before) else total)
+    return np.minimum(carried[-1].max(axis=1), CAP * largest)
+
+
+def _absolute_sum(affine: Affine, sources: list[Array]) -> Array:
+    total = np.tile(np.abs(affine.bias), (sources[0].shape[0], 1))
+    for source, block in affine.weights.items():
+        total += np.abs(sources[source]) @ (positive_part(block) + negative_part(block)).T
+    return total
+
+
+def _kink_points(network: Network, rng: np.random.Generator) -> Array:
+    """Random points moved along the weights of a first-stage unit, to where the unit switches on."""
+    points = rng.standard_normal((KINK_POINTS, network.num_inputs))
+    if not network.stages or 0 not in network.stages[0].weights:
+        return points
+    stage = network.stages[0]
+    chosen = rng.integers(stage.num_rows, size=KINK_POINTS)
+    weights = stage.weights[0][chosen]
+    weights = weights if isinstance(weights, np.ndarray) else weights.toarray()
+    squares = (weights**2).sum(axis=1)
+    steps = -((weights * points).sum(axis=1) + stage.bias[chosen]) / np.where(squares > 0, squares, np.inf)
+    # A bit to either side, so that both pieces are seen.
+    return points + (steps * rng.uniform(0.9, 1.1, KINK_POINTS))[:, None] * weights
+
+
+def _run(forward: Forward, points: Array, source: str) -> Array:
+    try:
+        values = np.asarray(forward(points), dtype=np.float64)
+    except DcembedError:
+        raise
+    except Exception as error:
+        raise NetworkError(
+            f"The {source} itself fails on a batch of {len(points)} points with {points.shape[1]} inputs each: "
+            f"{type(error).__name__}: {error}. Check that it maps a batch of inputs to a batch of predictions."
+        ) from error
+    if values.ndim == 0 or values.shape[0] != len(points):
+        raise NetworkError(
+            f"The {source} gives values of shape {values.shape} for a batch of {len(points)} points: it mixes the points of a batch. "
+            "Accepted are models which treat every point of a batch on its own."
+        )
+    return values.reshape(len(points), -1)
+
+
+_ADVICE = (
+    "The import cannot be trusted and was refused. "
+    "Usual causes are forward hooks, randomness, and in-place changes of a value that is used "
+    "again; without them this is a bug in dcembed, please report it."
+)
+
+
+def _raise_mismatch(
+    points: Array, expected: Array, received: Array, difference: Array, tolerance: Array, wrong: Array, source: str
+) -> NoReturn:
+    worst = int(np.argmax(np.where(wrong, np.nan_to_num(difference - tolerance, nan=np.inf), -1.0)))
+    raise ImportMismatchError(
+        f"The imported network does not reproduce the {source} at {int(wrong.sum())} of {len(points)} points. "
+        f"Worst at x = {_show(points[worst])}: the model gives {_show(expected[worst])}, the import {_show(received[worst])}; "
+        f"difference {difference[worst]:.3g}, tolerance {tolerance[worst]:.3g}. {_ADVICE}"
+    )
+
+
+def _show(values: Array) -> str:
+    """At most six entries."""
+    text = ", ".join(f"{value:.6g}" for value in values[:6])
+    return f"[{text}{', ...' if len(values) > 6 else ''}]"

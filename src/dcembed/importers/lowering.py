@@ -1,0 +1,160 @@
+"""Walk a model layer by layer, and remember everything in it that cannot be embedded.
+
+After a layer that cannot be lowered the walk goes on to the end with a stand-in, so that one error names every layer that
+has to change. `UNKNOWN` is the stand-in for a value of unknown shape.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcembed.errors import DcembedError, InputError, NetworkError, UnsupportedLayerError
+from dcembed.importers.operations import Unsupported, as_tensor
+from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.network.network import Network
+
+UNKNOWN = object()
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Where we are in a model: position from 0, the framework's name, the type of the layer or operation."""
+
+    index: int
+    name: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"layer {self.index}, '{self.name}': {self.kind}"
+
+
+class Lowering:
+    """One walk through a model.
+
+    Parameters
+    ----------
+    framework
+        For messages.
+    accepted
+        The layers that the importer knows, for messages.
+    shape
+        Whole shape of the input for one point; None when it is not known, and then only the kinds of the layers are looked at.
+    """
+
+    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None) -> None:
+        self._framework = framework
+        self._accepted = accepted
+        self._problems: list[str] = []
+        self.builder = NetworkBuilder(shape or (1,))
+        self.input: Any = UNKNOWN if shape is None else self.builder.input
+
+    def apply(self, layer: Layer, operation: Callable[..., Any] | None, *args: Any, **kwargs: Any) -> Any:
+        """operation(builder, *args, **kwargs), or a stand-in when it cannot be lowered."""
+        if operation is None:
+            return self._report(str(layer), args)
+        if _holds_unknown(args) or _holds_unknown(kwargs):
+            self._probe(layer, operation, args, kwargs)
+            return UNKNOWN
+        try:
+            _check_arguments(operation, args, kwargs)
+            # NaN and infinite weights are reported by the Network itself.
+            with np.errstate(all="ignore"):
+                return operation(self.builder, *args, **kwargs)
+        except Unsupported as reason:
+            return self._report(f"{layer} ({reason})", args)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if self._problems:
+                return UNKNOWN
+            raise NetworkError(_locate(layer, error)) from (None if isinstance(error, DcembedError) else error)
+
+    def _probe(self, layer: Layer, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Look for what the layer itself refuses, such as its activation; handlers do so before they look at the shape of their input."""
+        if not args or args[0] is not UNKNOWN or _holds_unknown(args[1:]) or _holds_unknown(kwargs):
+            return
+        try:
+            operation(self.builder, as_tensor(np.zeros((1, 1))), *args[1:], **kwargs)
+        except Unsupported as reason:
+            self._problems.append(f"{layer} ({reason})")
+        except Exception:
+            return
+
+    def _report(self, problem: str, args: Sequence[Any]) -> Any:
+        """Remember the problem; go on with the layer's input, since most layers keep the shape, or with UNKNOWN."""
+        self._problems.append(problem)
+        return args[0] if args and isinstance(args[0], Tensor) else UNKNOWN
+
+    def raise_problems(self) -> None:
+        """Raise one error that names every layer which could not be lowered."""
+        if not self._problems:
+            return
+        count = "1 layer" if len(self._problems) == 1 else f"{len(self._problems)} layers"
+        lines = "\n".join(f"  {problem}" for problem in self._problems)
+        raise UnsupportedLayerError(
+            f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n"
+            f"Accepted are piecewise-linear layers: {self._accepted}.\n"
+            "Replace what is listed (ReLU or LeakyReLU instead of smooth activations) and retrain, or pass the part of the model before it."
+        )
+
+    def finish(self, output: Any) -> Network:
+        """The network that computes `output`."""
+        self.raise_problems()
+        return self.builder.finish(as_tensor(output))
+
+
+def parse_input_shape(input_shape: int | Sequence[int] | None) -> tuple[int, ...] | None:
+    """The user's `input_shape` as a tuple of positive sizes, without the batch axis."""
+    if input_shape is None:
+        return None
+    try:
+        shape = (int(input_shape),) if isinstance(input_shape, int) else tuple(int(size) for size in input_shape)
+    except (TypeError, ValueError):
+        shape = ()
+    if not shape or min(shape) < 1:
+        raise InputError(
+            f"input_shape={input_shape!r} is not the shape of one point. Accepted are positive sizes without the batch axis, "
+            "such as input_shape=4 or input_shape=(1, 8, 8)."
+        )
+    return shape
+
+
+def unknown_input(framework: str, reason: str) -> InputError:
+    """The error that asks for the input shape."""
+    return InputError(
+        f"The input size of the {framework} model is not known: {reason}. "
+        "Pass the shape of one point without the batch axis, for example load_network(model, input_shape=(4,))."
+    )
+
+
+def find_handler(table: dict[type, Callable[..., Any]], instance: Any, method: str) -> Callable[..., Any] | None:
+    """The handler of the first class of `instance` that is in the table, unless a subclass replaced `method`, the forward pass."""
+    kind = type(instance)
+    for base in kind.__mro__:
+        if base in table:
+            return table[base] if getattr(kind, method) is getattr(base, method) else None
+    return None
+
+
+def _holds_unknown(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_unknown(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(_holds_unknown(item) for item in value)
+    return value is UNKNOWN
+
+
+def _check_arguments(operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """An argument that the operation does not know could change its meaning."""
+    try:
+        inspect.signature(operation).bind(None, *args, **kwargs)
+    except TypeError as error:
+        raise Unsupported(f"its arguments are not known: {error}") from None
+
+
+def _locate(layer: Layer, error: Exception) -> str:
+    text = str(error) if isinstance(error, DcembedError) else f"{type(error).__name__}: {error}"
+    return f"At {layer}. {text}"

@@ -1,0 +1,96 @@
+"""Read the state dict of a multilayer perceptron from a .safetensors file.
+
+The file holds arrays and no graph, so the graph is assumed: linear layers `<prefix>.weight` (outputs, inputs) and
+`<prefix>.bias` (optional), with **ReLU between them** and none after the last. A file with anything else in it is refused.
+Layers whose names differ in numbers only are taken in the order of the numbers (0, 2, 10); others are placed where their
+shapes fit, and a file whose layers fit in more than one order is refused too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import safetensors
+
+from dcembed.errors import NetworkError, UnsupportedLayerError
+from dcembed.importers.arrays_ import build_chain, evaluate_chain
+from dcembed.importers.check import check
+from dcembed.network.network import Array, Network
+
+
+def load(path: Path, input_shape: tuple[int, ...] | None) -> Network:
+    """Read a .safetensors file; the number of inputs follows from the weights, so `input_shape` is not needed."""
+    arrays = _read(path)
+    if not arrays:
+        raise NetworkError(f"The network is empty: {path} holds no arrays.")
+    _refuse_others(arrays, path)
+    prefixes = _order({key.removesuffix("weight"): array for key, array in arrays.items() if _ends(key, "weight")}, path)
+    weights = [arrays[f"{prefix}weight"] for prefix in prefixes]
+    biases = [arrays.get(f"{prefix}bias") for prefix in prefixes]
+    size = weights[0].shape[1]
+    mean, std = np.zeros(size), np.ones(size)
+    network = build_chain(weights, biases, mean, std)
+    return check(network, lambda points: evaluate_chain(points, weights, biases, mean, std), "file")
+
+
+def _read(path: Path) -> dict[str, Array]:
+    try:
+        with safetensors.safe_open(str(path), framework="numpy") as file:
+            return {key: np.asarray(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
+        raise NetworkError(f"{path} cannot be read as safetensors with numpy: {error}. Save float32 or float64 weights again.") from error
+
+
+def _ends(key: str, word: str) -> bool:
+    return key == word or key.endswith(f".{word}")
+
+
+def _refuse_others(arrays: dict[str, Array], path: Path) -> None:
+    """Any array that is not part of a linear layer means a layer which cannot be seen in the file."""
+    layers = {key.removesuffix("weight") for key, array in arrays.items() if _ends(key, "weight") and array.ndim == 2}
+    known = {f"{prefix}{part}" for prefix in layers for part in ("weight", "bias")}
+    others = [
+        f"  '{key}': shape {array.shape}, {array.dtype}" for key, array in arrays.items() if key not in known or array.dtype.kind != "f"
+    ]
+    if others or not layers:
+        raise UnsupportedLayerError(
+            f"{path} is not the state dict of a plain ReLU multilayer perceptron; these entries do not belong to one:\n"
+            + "\n".join(others)
+            + "\nAccepted are linear layers only: <prefix>.weight with two axes and <prefix>.bias. "
+            "Pass the live model instead, or export it to ONNX."
+        )
+
+
+def _order(weights: dict[str, Array], path: Path) -> list[str]:
+    """The prefixes in the one order in which the shapes fit."""
+    groups: dict[str, list[str]] = {}
+    for prefix in sorted(weights, key=_natural_key):
+        groups.setdefault(re.sub(r"\d+", "#", prefix), []).append(prefix)
+    orders = _chains(list(groups.values()), weights, None)
+    first, second = next(orders, None), next(orders, None)
+    if first is None or second is not None:
+        shapes = ", ".join(f"'{prefix}weight' {weights[prefix].shape}" for prefix in sorted(weights, key=_natural_key))
+        problem = "do not fit one another in any order" if first is None else "fit one another in more than one order"
+        raise NetworkError(
+            f"The layers of {path} {problem}: {shapes}. Number them in order (0.weight, 1.weight, ...), or export the model to ONNX."
+        )
+    return first
+
+
+def _natural_key(text: str) -> list[tuple[int, str]]:
+    """So that 2 comes before 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
+
+
+def _chains(groups: list[list[str]], weights: dict[str, Array], size: int | None) -> Iterator[list[str]]:
+    """Orders in which each layer takes what the one before gives; within a group the order is fixed."""
+    if not any(groups):
+        yield []
+    for index, group in enumerate(groups):
+        if group and size in (None, weights[group[0]].shape[1]):
+            rest = [*groups[:index], group[1:], *groups[index + 1 :]]
+            for tail in _chains(rest, weights, weights[group[0]].shape[0]):
+                yield [group[0], *tail]

@@ -1,0 +1,415 @@
+"""Import of torch modules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+
+from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
+from dcembed.importers import check, load_network, operations, torch_  # noqa: E402
+
+
+def assert_same(model, num_inputs=3, shape=None, input_shape=None):
+    """The import agrees with the module, at points of its own."""
+    network = load_network(model, input_shape=input_shape)
+    assert network.num_inputs == num_inputs
+    points = 2.0 * np.random.default_rng(1).normal(size=(50, num_inputs))
+    was_training = model.training
+    model = model.double().eval()
+    with torch.no_grad():
+        expected = model(torch.tensor(points.reshape(50, *(shape or (num_inputs,))))).numpy().reshape(50, -1)
+    model.train(was_training)
+    np.testing.assert_allclose(network(points), expected, atol=1e-9)
+    return network
+
+
+class Apply(nn.Module):
+    """A function of the input and of a first linear layer."""
+
+    def __init__(self, function, **buffers):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(3, 4)
+        self.function = function
+        for name, value in buffers.items():
+            self.register_buffer(name, torch.as_tensor(value))
+
+    def forward(self, x):
+        return self.function(self, self.linear(x))
+
+
+def prelu(num_parameters):
+    layer = nn.PReLU(num_parameters)
+    layer.weight.data = torch.linspace(-0.5, 0.9, num_parameters)
+    return layer
+
+
+def batch_norm(num_features, **options):
+    layer = nn.BatchNorm1d(num_features, **options)
+    layer.running_mean = torch.linspace(-1, 2, num_features)
+    layer.running_var = torch.linspace(0.1, 3, num_features)
+    if layer.affine:
+        layer.weight.data = torch.linspace(-2, 2, num_features)
+        layer.bias.data = torch.linspace(3, 1, num_features)
+    return layer
+
+
+LAYERS = {
+    "ReLU": nn.ReLU(),
+    "ReLU inplace": nn.ReLU(inplace=True),
+    "LeakyReLU": nn.LeakyReLU(0.2),
+    "PReLU": prelu(1),
+    "PReLU per channel": prelu(4),
+    "Identity": nn.Identity(),
+    "Dropout": nn.Dropout(0.5),
+    "AlphaDropout": nn.AlphaDropout(0.5),
+    "FeatureAlphaDropout": nn.FeatureAlphaDropout(0.5),
+    "Flatten": nn.Flatten(),
+    "Unflatten": nn.Sequential(nn.Unflatten(1, (2, 2)), nn.ReLU(), nn.Flatten()),
+    "Dropout1d": nn.Sequential(nn.Unflatten(1, (2, 2)), nn.Dropout1d(), nn.Flatten()),
+    "Linear inside": nn.Sequential(nn.Unflatten(1, (2, 2)), nn.Linear(2, 2), nn.ReLU(), nn.Flatten()),
+    "PReLU on channels": nn.Sequential(nn.Unflatten(1, (2, 2)), prelu(2), nn.Flatten()),
+    "BatchNorm1d": batch_norm(4),
+    "BatchNorm1d not affine": batch_norm(4, affine=False),
+    "BatchNorm1d on channels": nn.Sequential(nn.Unflatten(1, (2, 2)), batch_norm(2), nn.Flatten()),
+    "Hardtanh": nn.Hardtanh(-0.5, 2.0),
+    "ReLU6": nn.ReLU6(),
+    "no bias": nn.Linear(4, 4, bias=False),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name):
+    torch.manual_seed(1)
+    assert_same(nn.Sequential(nn.Linear(3, 4), LAYERS[name], nn.Linear(4, 2)))
+
+
+def _inplace_alias(m, x):
+    y = x.view(-1, 2, 2)
+    x.relu_()
+    return y.flatten(1) + x
+
+
+FUNCTIONS = {
+    "F.relu": lambda m, x: F.relu(x),
+    "F.relu inplace": lambda m, x: F.relu(x, inplace=True) + x,
+    "torch.relu": lambda m, x: torch.relu(x),
+    "Tensor.relu": lambda m, x: x.relu(),
+    "Tensor.relu_": lambda m, x: x.relu_() + x,
+    "in-place changes views": _inplace_alias,
+    "clone": lambda m, x: x.clone().relu_() + x,
+    "F.leaky_relu": lambda m, x: F.leaky_relu(x, 0.3),
+    "F.leaky_relu keyword": lambda m, x: F.leaky_relu(x, negative_slope=0.3),
+    "F.prelu": lambda m, x: F.prelu(x, m.vector),
+    "F.linear": lambda m, x: F.linear(x, m.matrix, m.vector),
+    "F.dropout": lambda m, x: F.dropout(x, 0.5, m.training),
+    "F.batch_norm": lambda m, x: F.batch_norm(x, m.vector, m.vector, eps=1.0),
+    "F.relu6": lambda m, x: F.relu6(x),
+    "F.hardtanh": lambda m, x: F.hardtanh(x, -2.0, 0.5),
+    "clamp": lambda m, x: torch.clamp(x, -0.3, 0.4),
+    "clamp min": lambda m, x: x.clamp(min=-0.3),
+    "clamp max": lambda m, x: x.clamp_max(0.3),
+    "clamp vector": lambda m, x: torch.clamp(x, max=m.vector),
+    "add": lambda m, x: torch.add(x, F.relu(x), alpha=2),
+    "iadd": lambda m, x: F.relu(x).add_(x),
+    "augmented": lambda m, x: _augmented(x),
+    "sub": lambda m, x: x - F.relu(x) - 1.5,
+    "rsub": lambda m, x: 1.0 - x,
+    "neg": lambda m, x: -F.relu(-x),
+    "mul": lambda m, x: m.vector * x * 3,
+    "div": lambda m, x: x / m.vector / 2,
+    "buffer of one row": lambda m, x: x + m.row,
+    "abs": lambda m, x: abs(x) + torch.abs(x),
+    "maximum": lambda m, x: torch.maximum(x, 2 * x + 1),
+    "minimum": lambda m, x: torch.minimum(x, m.vector),
+    "cat": lambda m, x: torch.cat([x, F.relu(x)], dim=1),
+    "cat last": lambda m, x: torch.cat((x, -x), -1),
+    "matmul": lambda m, x: x @ m.matrix,
+    "matmul vector": lambda m, x: torch.matmul(x, m.vector),
+    "addmm": lambda m, x: torch.addmm(m.vector, x, m.matrix, beta=2, alpha=3),
+    "view": lambda m, x: F.relu(x.view(x.size(0), 2, 2)).view(x.shape[0], -1),
+    "view minus one": lambda m, x: x.view(-1, 2 * 2).relu(),
+    "reshape": lambda m, x: torch.reshape(x, (-1, 2, 2)),
+    "flatten": lambda m, x: torch.flatten(x.unflatten(1, (2, -1)), 1),
+    "squeeze": lambda m, x: x.unsqueeze(-1).relu().squeeze(-1).unsqueeze(1).squeeze(),
+    "transpose": lambda m, x: x.view(-1, 2, 2).transpose(1, 2).reshape(-1, 4),
+    "permute": lambda m, x: x.view(-1, 2, 2).permute(0, 2, 1),
+    "slices": lambda m, x: x[:, :2] + x[..., 2:] - x[:, 1:2],
+    "column": lambda m, x: x[:, 1].relu(),
+    "broadcast": lambda m, x: x[:, :1] + F.relu(x),
+    "dtype": lambda m, x: x.to(torch.float64).double().contiguous().detach(),
+    "ndim": lambda m, x: x.flatten(x.dim() - 1),
+}
+
+
+def _augmented(x):
+    y = F.relu(x)
+    y += x
+    y *= 2.0
+    return y
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function(name):
+    buffers = {"vector": [0.5, 1.0, 2.0, 0.25], "row": [[1.0, 2.0, 3.0, 4.0]], "matrix": np.random.default_rng(0).normal(size=(4, 4))}
+    assert_same(Apply(FUNCTIONS[name], **buffers))
+
+
+def test_residual_and_shared_modules():
+    class Shared(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.block = nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True))
+            self.scale = nn.Parameter(torch.tensor(0.5))
+
+        def forward(self, x, shift=1.0, *, gate=None):
+            hidden = self.block(x)
+            if gate is not None:
+                raise AssertionError
+            return self.block(hidden + self.scale * x + shift) + x
+
+    torch.manual_seed(0)
+    network = assert_same(Shared())
+    assert network.widths == (3, 3)
+
+
+def test_nested_sequential():
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Sequential(nn.Linear(3, 5), nn.ReLU()), nn.Dropout())
+    network = assert_same(nn.Sequential(nn.Identity(), inner, nn.Sequential(nn.Linear(5, 2))))
+    assert network.widths == (5,)
+
+
+def test_single_layer():
+    assert load_network(nn.Linear(2, 1)).widths == ()
+
+
+def test_user_model_is_untouched():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Dropout(), nn.ReLU(inplace=True), nn.Linear(4, 1)).train()
+    model(torch.ones(5, 3)).sum().backward()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    grads = [parameter.grad.clone() for parameter in model.parameters()]
+    random_state = torch.get_rng_state()
+    load_network(model)
+    assert all(module.training for module in model.modules())
+    assert all(torch.equal(value, before[name]) and value.dtype == before[name].dtype for name, value in model.state_dict().items())
+    assert all(torch.equal(parameter.grad, grad) for parameter, grad in zip(model.parameters(), grads, strict=True))
+    assert torch.equal(torch.get_rng_state(), random_state)
+
+
+def test_dropout_active_at_inference_is_refused():
+    with pytest.raises(UnsupportedLayerError, match="drops entries at random"):
+        load_network(Apply(lambda m, x: F.dropout(x, 0.5)))
+
+
+def test_single_precision_inside():
+    """A model that converts to float32 by itself is checked in float32."""
+    network = load_network(Apply(lambda m, x: F.linear(x.float(), m.matrix.float()), matrix=np.eye(4)))
+    assert network.num_outputs == 4
+
+
+def test_all_unsupported_layers_are_named():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.BatchNorm1d(4, track_running_stats=False))
+            self.head = nn.Linear(4, 2)
+
+        def forward(self, x):
+            y = torch.exp(self.head(self.body(x)))
+            return (y * x[:, :2]).softmax(1)
+
+    with pytest.raises(UnsupportedLayerError) as info:
+        load_network(Model())
+    assert str(info.value) == (
+        "The torch model has 5 layers that cannot be embedded:\n"
+        "  layer 1, 'body.1': Sigmoid\n"
+        "  layer 2, 'body.2': BatchNorm1d (track_running_stats=False normalizes with the batch itself, also at inference)\n"
+        "  layer 4, 'exp': torch.exp\n"
+        "  layer 6, 'mul': operator.mul (multiplies two computed values)\n"
+        "  layer 7, 'softmax': Tensor.softmax\n"
+        "Accepted are piecewise-linear layers: AlphaDropout, BatchNorm1d, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout, "
+        "Flatten, Hardtanh, Identity, LeakyReLU, Linear, PReLU, ReLU, ReLU6, Unflatten, and sums, constant factors, concatenation, "
+        "reshaping and clipping of tensors.\n"
+        "Replace what is listed (ReLU or LeakyReLU instead of smooth activations) and retrain, or pass the part of the model before it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda m, x: x * x, "multiplies two computed values"),
+        (lambda m, x: 1 / x, "divides by a computed value"),
+        (lambda m, x: torch.cat([x, x]), "joins along the batch axis"),
+        (lambda m, x: x.view(-1), "merges or moves the batch axis"),
+        (lambda m, x: torch.flatten(x), "merges or moves the batch axis"),
+        (lambda m, x: x.t(), r"Tensor\.t"),
+        (lambda m, x: x.permute(1, 0), "moves the batch axis"),
+        (lambda m, x: x[0], "picks points of the batch"),
+        (lambda m, x: x.to(torch.int32), "which rounds"),
+        (lambda m, x: torch.clamp(x, 1.0, -1.0), "above its upper limit"),
+        (lambda m, x: torch.div(x, 2.0, rounding_mode="floor"), "not continuous"),
+        (lambda m, x: F.batch_norm(x, None, None, training=True), "normalizes with the batch"),
+        (lambda m, x: torch.add(x, x, out=x), "arguments are not known"),
+    ],
+)
+def test_unsupported_use(function, reason):
+    with pytest.raises(UnsupportedLayerError, match=reason):
+        load_network(Apply(function))
+
+
+def test_overridden_forward_is_not_taken_for_linear():
+    class Squared(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) ** 2
+
+    with pytest.raises(UnsupportedLayerError, match="pow"):
+        load_network(nn.Sequential(Squared(2, 2)))
+
+
+def test_parametrized_linear():
+    assert_same(nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)), nn.ReLU(), nn.Linear(4, 1)))
+
+
+def test_batch_mixing_is_refused():
+    with pytest.raises(NetworkError, match="fails on a batch"):
+        load_network(Apply(lambda m, x: x.view(1, -1) @ m.matrix, matrix=np.eye(4)))
+
+
+def test_hooks_are_noticed():
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    model[0].register_forward_hook(lambda module, args, output: output + 1.0)
+    with pytest.raises(ImportMismatchError, match="hooks"):
+        load_network(model)
+
+
+def test_state_that_changes_is_noticed():
+    with pytest.raises((ImportMismatchError, NetworkError)):
+        load_network(Apply(lambda m, x: m.state.add_(x.relu()), state=np.zeros((31, 4))))
+
+
+def test_wrong_import_is_noticed(monkeypatch):
+    monkeypatch.setitem(torch_.MODULES, nn.LeakyReLU, lambda builder, module, input: operations.leaky_relu(builder, input, 0.0101))
+    with pytest.raises(ImportMismatchError, match=r"does not reproduce the torch model at \d+ of \d+ points. .*difference .*tolerance"):
+        load_network(nn.Sequential(nn.Linear(2, 8), nn.LeakyReLU(), nn.Linear(8, 1)))
+
+
+def test_kinks_far_away_are_checked(monkeypatch):
+    """Unscaled data: every kink is a thousand away from the origin."""
+    monkeypatch.setitem(torch_.MODULES, nn.ReLU, lambda builder, module, input: operations.leaky_relu(builder, input, 0.01))
+    model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+    model[0].bias.data[:] = 1000.0
+    with pytest.raises(ImportMismatchError):
+        load_network(model)
+
+
+def test_tolerance_does_not_swallow_a_small_output():
+    model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
+    model[2].weight.data *= 1e-6
+    network = load_network(model)
+    points = check.draw_points(network)
+    assert (1e-5 * check.magnitude(network, points)).max() < 1e-3 * np.abs(network(points)).max() + 1e-5
+
+
+def test_tracing_failure():
+    class Branch(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(UnsupportedLayerError, match=r"cannot trace the forward pass of Branch: TraceError: .*\n.*torch\.onnx\.export"):
+        load_network(Branch(), input_shape=2)
+
+
+@pytest.mark.parametrize("model", [nn.Sequential(), nn.Sequential(nn.Sequential())])
+def test_empty(model):
+    with pytest.raises(NetworkError, match="The network is empty"):
+        load_network(model)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_nonfinite_weights(value):
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+    model[0].weight.data[0, 0] = value
+    with pytest.raises(NetworkError, match="NaN or infinite"):
+        load_network(model)
+
+
+def test_input_size_through_other_layers():
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.arange(3.0))
+            self.net = nn.Sequential(nn.ReLU(), nn.Linear(3, 1))
+
+        def forward(self, x):
+            return self.net(torch.cat([x - self.mean, x], 1)[:, :3])
+
+    assert_same(Scaled())
+    assert_same(nn.Sequential(nn.Flatten(), nn.Dropout(), nn.ReLU(), nn.Linear(3, 2)))
+    assert_same(nn.Sequential(batch_norm(3), nn.Linear(3, 2)))
+
+
+def test_input_shape():
+    with pytest.raises(InputError, match=r"load_network\(model, input_shape=\(4,\)\)"):
+        load_network(nn.Sequential(nn.ReLU()))
+    assert load_network(nn.Sequential(nn.ReLU()), input_shape=3).num_inputs == 3
+    model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(12, 1))
+    assert_same(model, num_inputs=6, shape=(3, 2), input_shape=(3, 2))
+    with pytest.raises(NetworkError, match=r"At layer 0, '0': Linear\. A linear layer takes 2 features"):
+        load_network(model, input_shape=(5,))
+
+
+def test_unsupported_first_layer_before_input_shape():
+    with pytest.raises(UnsupportedLayerError, match="layer 0, '0': Conv2d"):
+        load_network(nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 1)))
+
+
+def test_several_inputs_and_outputs():
+    class Two(nn.Module):
+        def forward(self, x, y):
+            return x + y
+
+    with pytest.raises(NetworkError, match=r"takes 2 inputs \(x, y\)"):
+        load_network(Two())
+    with pytest.raises(NetworkError, match="returns a tuple of 2 values"):
+        load_network(Apply(lambda m, x: (x, x)))
+    with pytest.raises(NetworkError, match="does not depend on its input"):
+        load_network(Apply(lambda m, x: m.vector + 1, vector=[1.0]))
+
+
+def test_lazy_and_other_objects():
+    with pytest.raises(NetworkError, match="lazy layers"):
+        load_network(nn.Sequential(nn.LazyLinear(2)))
+    with pytest.raises(InputError, match="Tensor is not a model"):
+        load_network(torch.zeros(2))
+    with pytest.raises(InputError, match="TorchScript"):
+        load_network(torch.jit.script(nn.Sequential(nn.Linear(2, 1))))
+    with pytest.raises(NetworkError, match="meta tensor"):
+        load_network(nn.Linear(2, 1, device="meta"))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_other_precisions(dtype):
+    assert_same(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).to(dtype))
+
+
+ACTIVATIONS = st.sampled_from([nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.Hardtanh, nn.Identity, nn.Dropout])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 6), ACTIVATIONS, st.booleans(), st.booleans()), min_size=1, max_size=4), st.integers(0, 1000))
+def test_random_architecture(layers, seed):
+    torch.manual_seed(seed)
+    width, modules = 3, []
+    for size, activation, bias, normalize in layers:
+        modules += [nn.Linear(width, size, bias=bias), activation()] + [batch_norm(size)] * normalize
+        width = size
+    assert_same(nn.Sequential(*modules))
