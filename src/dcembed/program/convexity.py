@@ -1,0 +1,53 @@
+"""Is a quadratic objective convex?"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from dcembed.errors import InputError
+from dcembed.tolerances import CONVEXITY_TOL
+
+# Up to this many columns a dense factorization is quicker and tells the most negative eigenvalue.
+DENSE_COLUMNS = 2000
+
+
+def check_convex(quadratic: sp.csr_array) -> None:
+    """Raise InputError unless the symmetric matrix is positive semidefinite up to rounding."""
+    support = np.flatnonzero(np.diff(quadratic.indptr))
+    matrix = quadratic[support][:, support]
+    scale = abs(matrix).max()
+    shifted = matrix + sp.eye_array(support.size, format="csr") * (CONVEXITY_TOL * scale)
+    convex = _has_cholesky(shifted.toarray()) if support.size <= DENSE_COLUMNS else _has_positive_pivots(shifted)
+    if not convex:
+        raise InputError(
+            f"Program: quadratic is not positive semidefinite (smallest eigenvalue {_smallest_eigenvalue(matrix):.3g}), "
+            "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
+        )
+
+
+def _has_cholesky(matrix: np.ndarray) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _has_positive_pivots(matrix: sp.csr_array) -> bool:
+    """Inertia from a sparse factorization with pivots on the diagonal."""
+    try:
+        factors = spla.splu(sp.csc_matrix(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:
+        return False
+    if not np.array_equal(factors.perm_r, factors.perm_c):
+        # An off-diagonal pivot was needed, which a positive definite matrix never asks for.
+        return False
+    return bool((factors.U.diagonal() > 0).all())
+
+
+def _smallest_eigenvalue(matrix: sp.csr_array) -> float:
+    if matrix.shape[0] <= DENSE_COLUMNS:
+        return float(np.linalg.eigvalsh(matrix.toarray())[0])
+    return float(spla.eigsh(matrix, k=1, which="SA", return_eigenvectors=False, tol=1e-2)[0])

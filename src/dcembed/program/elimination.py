@@ -1,0 +1,310 @@
+"""From predictions as columns to the embedded problem of the paper (problem 2).
+
+An output column that the host uses linearly is eliminated: its coefficients in a row are the paper's
+nu, and the row becomes a neural row. An output that is integer, that sits in the quadratic objective,
+or that feeds another network stays a column w_j and is tied by the neural equality w_j - f_j(x) = 0.
+
+Every neural row is written as one-sided restrictions  a'w + nu'f(x) <= rhs : a range gives two of
+them, an equality two that share a slack. The lower side of a row is the upper side of its negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.network.evaluate import evaluate
+from dcembed.network.network import Network
+from dcembed.network.split import Split, split
+from dcembed.program.embedding import AffineInputs, Embedding
+from dcembed.program.program import Indicator, Program
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Where the predictions of one embedding are used: measurement += scale * (direction' f)(x of block).
+
+    Parameters
+    ----------
+    measurement
+        0 is the objective, i + 1 the i-th restriction. Shape (t,), as are all fields.
+    block
+        Which evaluation of the batch.
+    direction
+        Which row of `MeasuredNetwork.directions`.
+    scale
+        Positive factor; the split is positively homogeneous, so equal directions are split once.
+    """
+
+    measurement: Array
+    block: Array
+    direction: Array
+    scale: Array
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredNetwork:
+    """One embedding as the restrictions see it: the evaluations that are used, and how."""
+
+    network: Network
+    inputs: AffineInputs
+    directions: Array
+    split: Split
+    terms: Terms
+
+    @property
+    def num_blocks(self) -> int:
+        return self.inputs.offset.shape[0]
+
+    def points(self, w: Array) -> Array:
+        """Inputs of every block, shape (num_blocks, n_in)."""
+        return (self.inputs.matrix @ w).reshape(self.inputs.offset.shape) + self.inputs.offset
+
+
+@dataclass(frozen=True, eq=False)
+class Restrictions:
+    """One-sided neural rows linear @ w + f <= rhs + slack, possibly only while w[indicator] == indicator_value.
+
+    Parameters
+    ----------
+    linear
+        Shape (s, n).
+    rhs
+        Shape (s,).
+    slack
+        Which slack each restriction may use; the two sides of an equality share one. Shape (s,).
+    indicator
+        Column of the indicator, -1 for none. Shape (s,).
+    indicator_value
+        Shape (s,).
+    """
+
+    linear: sp.csr_array
+    rhs: Array
+    slack: Array
+    indicator: Array
+    indicator_value: Array
+
+    @property
+    def num_restrictions(self) -> int:
+        return self.rhs.size
+
+    @property
+    def num_slacks(self) -> int:
+        return int(self.slack.max()) + 1 if self.slack.size else 0
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedProgram:
+    """The host without eliminated outputs, its neural restrictions, and the way back.
+
+    Parameters
+    ----------
+    program, embeddings
+        What the user gave.
+    kept
+        The columns of `program` that `host` has.
+    host
+        The program over the kept columns with every row, bound and indicator that has no prediction in it.
+    restrictions
+        The neural rows.
+    networks
+        The networks with their terms in objective and restrictions.
+    linked
+        Columns of `host` that are outputs tied by an equality.
+    """
+
+    program: Program
+    embeddings: tuple[Embedding, ...]
+    kept: Array
+    host: Program
+    restrictions: Restrictions
+    networks: tuple[MeasuredNetwork, ...]
+    linked: Array
+
+    @property
+    def input_columns(self) -> Array:
+        """Columns of `host` that some network input depends on."""
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.inputs.matrix.indices for m in self.networks)]))
+
+    def lower(self, w: Array) -> Array:
+        """The kept columns of a point of the user's program."""
+        return w[self.kept]
+
+    def lift(self, kept: Array) -> Array:
+        """The point of the user's program with the eliminated outputs at their predictions."""
+        w = np.zeros(self.program.num_columns)
+        w[self.kept] = kept
+        # Eliminated outputs feed no network, so the order is free; where two networks define a column, the first one counts.
+        for embedding in reversed(self.embeddings):
+            gone = ~np.isin(embedding.outputs, self.kept)
+            if gone.any():
+                w[embedding.outputs[gone]] = evaluate(embedding.network, embedding.points(w))[gone]
+        return w
+
+
+def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
+    """Write a program and its embeddings as host, restrictions and measured networks."""
+    n = program.num_columns
+    inputs = [embedding.affine_inputs(n) for embedding in embeddings]
+    outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
+    stays = _must_stay(program, inputs, outputs)
+    gone = outputs[~stays]
+    kept = np.setdiff1d(np.arange(n), gone)
+    # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
+    select = sp.csr_array((np.ones(gone.size), (gone, np.flatnonzero(~stays))), shape=(n, outputs.size))
+
+    rows = _neural_rows(program, outputs, stays, select)
+    restrictions, coefficients = _one_sided(rows, kept)
+    measured = sp.vstack([sp.csr_array(select.T @ program.cost).reshape(1, -1), coefficients], format="csr")
+    return EmbeddedProgram(
+        program=program,
+        embeddings=tuple(embeddings),
+        kept=kept,
+        host=_host(program, kept, gone),
+        restrictions=restrictions,
+        networks=_measured_networks(embeddings, inputs, measured, kept),
+        # A column that two networks define may be gone all the same: the first of them eliminates it.
+        linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
+    )
+
+
+def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> Array:
+    """Mask over predictions: those whose column cannot be substituted."""
+    stays = program.integer.copy()
+    if program.quadratic is not None:
+        stays |= np.diff(program.quadratic.indptr) > 0
+    for affine in inputs:
+        stays[affine.matrix.indices] = True
+    first = np.zeros(outputs.size, dtype=bool)
+    first[np.unique(outputs, return_index=True)[1]] = True
+    return stays[outputs] | ~first
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Two-sided neural rows over all columns: lb <= linear @ w + coefficients @ predictions <= ub."""
+
+    linear: sp.csr_array
+    coefficients: sp.csr_array
+    lb: Array
+    ub: Array
+    indicator: Array
+    indicator_value: Array
+
+
+def _neural_rows(program: Program, outputs: Array, stays: Array, select: sp.csr_array) -> _Rows:
+    """Rows, output bounds and indicators with predictions in them, and the equalities of the outputs that stay."""
+    touched = _touches(program.rows, select)
+    indicators = program.indicator_rows
+    conditional = _touches(indicators.matrix, select)
+    gone = outputs[~stays]
+    bounded = gone[np.isfinite(program.lb[gone]) | np.isfinite(program.ub[gone])]
+    linked = np.flatnonzero(stays)
+    unit = sp.eye_array(program.num_columns, format="csr")
+    linear = sp.vstack([program.rows[touched], unit[bounded], indicators.matrix[conditional], unit[outputs[linked]]], format="csr")
+    coefficients = linear @ select
+    num_linked = linked.size
+    if num_linked:
+        tie = sp.csr_array((-np.ones(num_linked), (np.arange(num_linked), linked)), shape=(num_linked, outputs.size))
+        # A column that two networks define is eliminated by the first, so its own coefficient is already on that prediction.
+        coefficients = sp.vstack([coefficients[:-num_linked], coefficients[-num_linked:] + tie], format="csr")
+    zeros = np.zeros(num_linked)
+    before = touched.size + bounded.size
+    none = np.full(linear.shape[0], -1, dtype=np.int64)
+    value = np.zeros(linear.shape[0], dtype=np.int64)
+    none[before : before + conditional.size] = indicators.column[conditional]
+    value[before : before + conditional.size] = indicators.value[conditional]
+    return _Rows(
+        linear=linear,
+        coefficients=sp.csr_array(coefficients),
+        lb=np.concatenate([program.row_lb[touched], program.lb[bounded], indicators.lb[conditional], zeros]),
+        ub=np.concatenate([program.row_ub[touched], program.ub[bounded], indicators.ub[conditional], zeros]),
+        indicator=none,
+        indicator_value=value,
+    )
+
+
+def _touches(rows: sp.csr_array, select: sp.csr_array) -> Array:
+    return np.flatnonzero(np.diff(sp.csr_array(abs(rows) @ select).indptr))
+
+
+def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array]:
+    """Restrictions over the kept columns and their coefficients on the predictions."""
+    upper, lower = np.flatnonzero(np.isfinite(rows.ub)), np.flatnonzero(np.isfinite(rows.lb))
+    source = np.concatenate([upper, lower])
+    sign = np.concatenate([np.ones(upper.size), -np.ones(lower.size)])
+    flip = sp.diags_array(sign, format="csr") if source.size else sp.csr_array((0, 0))
+    equality = (rows.lb == rows.ub)[source]
+    # Sides of one equality share a slack; every other restriction has its own.
+    key = np.where(equality, source, rows.lb.size + np.arange(source.size))
+    restrictions = Restrictions(
+        linear=sp.csr_array(flip @ rows.linear[source][:, kept]),
+        rhs=np.concatenate([rows.ub[upper], -rows.lb[lower]]),
+        slack=np.unique(key, return_inverse=True)[1].reshape(-1),
+        indicator=np.where(rows.indicator[source] < 0, -1, np.searchsorted(kept, rows.indicator[source])),
+        indicator_value=rows.indicator_value[source],
+    )
+    return restrictions, sp.csr_array(flip @ rows.coefficients[source])
+
+
+def _host(program: Program, kept: Array, gone: Array) -> Program:
+    touched = np.zeros(program.num_columns, dtype=bool)
+    touched[gone] = True
+    plain = np.flatnonzero(abs(program.rows) @ touched.astype(np.float64) == 0)
+    indicators = [
+        Indicator(int(np.searchsorted(kept, i.column)), i.value, i.coefficients[:, kept], i.lb, i.ub)
+        for i in program.indicators
+        if not touched[i.coefficients.indices].any()
+    ]
+    return Program(
+        cost=program.cost[kept],
+        quadratic=program.quadratic[kept][:, kept] if program.quadratic is not None else None,
+        offset=program.offset,
+        rows=program.rows[plain][:, kept],
+        row_lb=program.row_lb[plain],
+        row_ub=program.row_ub[plain],
+        lb=program.lb[kept],
+        ub=program.ub[kept],
+        integer=program.integer[kept],
+        indicators=indicators,
+    )
+
+
+def _measured_networks(
+    embeddings: Sequence[Embedding], inputs: list[AffineInputs], measured: sp.csr_array, kept: Array
+) -> tuple[MeasuredNetwork, ...]:
+    """Cut the coefficients on predictions by embedding; embeddings that nothing uses drop out."""
+    result = []
+    start = 0
+    for embedding, affine in zip(embeddings, inputs, strict=True):
+        stop = start + embedding.outputs.size
+        network = _measured_network(embedding, affine, sp.coo_array(measured[:, start:stop]), kept)
+        result += [network] if network.terms.block.size else []
+        start = stop
+    return tuple(result)
+
+
+def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.coo_array, kept: Array) -> MeasuredNetwork:
+    num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
+    used = measured.data != 0
+    block, output = np.divmod(measured.col[used], num_outputs)
+    pairs, term = np.unique(np.stack([measured.row[used], block]), axis=1, return_inverse=True)
+    nu = np.zeros((pairs.shape[1], num_outputs))
+    np.add.at(nu, (term.reshape(-1), output), measured.data[used])
+    scale = np.abs(nu).sum(axis=1)
+    directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
+    blocks, block_number = np.unique(pairs[1], return_inverse=True)
+    entries = (blocks[:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
+    return MeasuredNetwork(
+        network=embedding.network,
+        inputs=AffineInputs(inputs.matrix[entries][:, kept], inputs.offset[blocks]),
+        directions=directions,
+        split=split(embedding.network, directions),
+        terms=Terms(pairs[0].astype(np.int64), block_number.reshape(-1), direction.reshape(-1), scale),
+    )

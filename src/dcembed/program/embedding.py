@@ -1,0 +1,151 @@
+"""One network evaluated on a batch of k inputs that depend on the columns of a host program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from dcembed.errors import InputError
+from dcembed.network.network import Network
+from dcembed.program.program import MatrixLike, Program, as_sparse
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class AffineInputs:
+    """Network inputs that are affine in the columns: x = matrix @ w + offset, k evaluations of n_in entries each.
+
+    Parameters
+    ----------
+    matrix
+        Shape (k * n_in, n), dense or sparse; the rows of evaluation i are i * n_in .. (i + 1) * n_in - 1.
+    offset
+        Constants, shape (k, n_in) or all in one row; scenario data belongs here and costs nothing. Zero by default.
+    """
+
+    matrix: sp.csr_array
+    offset: Array
+
+    def __init__(self, matrix: MatrixLike, offset: ArrayLike | None = None) -> None:
+        sparse = as_sparse(matrix, "AffineInputs")
+        constants = np.atleast_2d(np.zeros(sparse.shape[0]) if offset is None else np.array(offset, dtype=np.float64))
+        if not np.isfinite(sparse.data).all() or not np.isfinite(constants).all():
+            raise InputError("AffineInputs: matrix and offset must be finite; NaN or infinite entries were received.")
+        object.__setattr__(self, "matrix", sparse)
+        object.__setattr__(self, "offset", constants)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Embedding:
+    """Predictions of a network as columns of the host.
+
+    Parameters
+    ----------
+    network
+        A `Network`, or anything `load_network` takes.
+    inputs
+        Column numbers of the inputs, shape (k, n_in) (or (n_in,) for k = 1), or `AffineInputs`.
+    outputs
+        Column numbers that stand for the predictions, shape (k, n_out) (or (n_out,) for k = 1, or (k,) for n_out = 1).
+        The host uses them like any column: in the objective, rows, bounds and indicators.
+    """
+
+    network: Network
+    inputs: Array | AffineInputs
+    outputs: Array
+
+    def __init__(self, network: Any, inputs: ArrayLike | AffineInputs, outputs: ArrayLike) -> None:
+        if not isinstance(network, Network):
+            from dcembed.importers import load_network
+
+            network = load_network(network)
+        mapped: Array | AffineInputs
+        if isinstance(inputs, AffineInputs):
+            mapped = _shaped(inputs, network.num_inputs)
+            k = mapped.offset.shape[0]
+        else:
+            mapped = _columns(inputs, network.num_inputs, "inputs")
+            k = mapped.shape[0]
+        columns = _columns(outputs, network.num_outputs, "outputs", k)
+        if columns.shape[0] != k:
+            raise InputError(f"Embedding: {k} evaluations are given by inputs, but {columns.shape[0]} by outputs. Both count the batch.")
+        object.__setattr__(self, "network", network)
+        object.__setattr__(self, "inputs", mapped)
+        object.__setattr__(self, "outputs", columns)
+
+    @property
+    def num_evaluations(self) -> int:
+        """k, the size of the batch."""
+        return self.outputs.shape[0]
+
+    def affine_inputs(self, num_columns: int) -> AffineInputs:
+        """The inputs as an affine map of all columns."""
+        if isinstance(self.inputs, AffineInputs):
+            return self.inputs
+        size = self.inputs.size
+        matrix = sp.csr_array((np.ones(size), (np.arange(size), self.inputs.reshape(-1))), shape=(size, num_columns))
+        return AffineInputs(matrix, np.zeros(self.inputs.shape))
+
+    def points(self, w: Array) -> Array:
+        """The inputs at w, shape (k, n_in)."""
+        if isinstance(self.inputs, AffineInputs):
+            return (self.inputs.matrix @ w).reshape(-1, self.network.num_inputs) + self.inputs.offset
+        return w[self.inputs]
+
+    def __repr__(self) -> str:
+        return f"Embedding({self.network!r}, {self.num_evaluations} evaluation{'' if self.num_evaluations == 1 else 's'})"
+
+
+def _shaped(inputs: AffineInputs, num_inputs: int) -> AffineInputs:
+    """The inputs with an offset of shape (k, n_in)."""
+    size = inputs.matrix.shape[0]
+    if size == 0 or size % num_inputs:
+        raise InputError(
+            f"Embedding: the input matrix has {size} rows, but the network has {num_inputs} inputs: "
+            f"a multiple of {num_inputs} is expected, {num_inputs} rows for each evaluation."
+        )
+    shape = size // num_inputs, num_inputs
+    if inputs.offset.shape not in (shape, (1, size)):
+        raise InputError(f"Embedding: the input offset has shape {inputs.offset.shape}, expected {shape}.")
+    return AffineInputs(inputs.matrix, inputs.offset.reshape(shape))
+
+
+def check_embeddings(program: Program, embeddings: list[Embedding]) -> None:
+    """Raise InputError if an embedding refers to columns that the program does not have."""
+    n = program.num_columns
+    for number, embedding in enumerate(embeddings):
+        if isinstance(embedding.inputs, AffineInputs):
+            width = embedding.inputs.matrix.shape[1]
+            if width != n:
+                raise InputError(f"Embedding {number}: the input matrix has {width} columns but the program has {n}.")
+        else:
+            _check_range(embedding.inputs, n, number, "inputs")
+        _check_range(embedding.outputs, n, number, "outputs")
+        if np.unique(embedding.outputs).size != embedding.outputs.size:
+            values, counts = np.unique(embedding.outputs, return_counts=True)
+            raise InputError(
+                f"Embedding {number}: column {values[counts > 1][0]} stands for more than one prediction. "
+                "Give each prediction its own column and add a row if two must be equal."
+            )
+
+
+def _columns(value, width: int, name: str, k: int | None = None) -> Array:
+    columns = np.asarray(value)
+    if columns.dtype.kind not in "iu":
+        raise InputError(f"Embedding: {name} are column numbers (integers), received {columns.dtype} of shape {columns.shape}.")
+    if columns.ndim == 1:
+        columns = columns.reshape(-1, 1) if width == 1 and (k is None or columns.size == k) else columns.reshape(1, -1)
+    if columns.ndim != 2 or columns.shape[1] != width:
+        raise InputError(f"Embedding: {name} have shape {columns.shape}, but the network has {width} {name}: expected (k, {width}).")
+    return columns.astype(np.int64)
+
+
+def _check_range(columns: Array, n: int, number: int, name: str) -> None:
+    outside = columns[(columns < 0) | (columns >= n)]
+    if outside.size:
+        raise InputError(f"Embedding {number}: {name} name column {outside[0]}, but columns go from 0 to {n - 1}.")

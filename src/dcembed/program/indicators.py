@@ -1,0 +1,67 @@
+"""Indicators as ordinary rows, for solvers that have none: a'w <= ub + M (1 - w_b), with M from bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.errors import MissingBoundError
+from dcembed.program.program import Program
+from dcembed.program.tightening import tighten
+
+Array = np.ndarray
+
+
+def linearize_indicators(program: Program, numbers: Array) -> Program:
+    """The same program with its indicators written as rows; `numbers` are the user's numbers of its columns."""
+    if not program.indicators:
+        return program
+    lb, ub = tighten(program)
+    stacked = program.indicator_rows
+    matrix = sp.vstack([stacked.matrix, -stacked.matrix], format="csr")
+    rhs = np.concatenate([stacked.ub, -stacked.lb])
+    finite = np.flatnonzero(np.isfinite(rhs))
+    column, value = np.tile(stacked.column, 2)[finite], np.tile(stacked.value, 2)[finite]
+    excess = largest_values(matrix[finite], lb, ub, numbers) - rhs[finite]
+    rows, row_ub = switch(matrix[finite], rhs[finite], column, value, excess)
+    return replace(
+        program,
+        rows=sp.vstack([program.rows, rows], format="csr"),
+        row_lb=np.concatenate([program.row_lb, np.full(row_ub.size, -np.inf)]),
+        row_ub=np.concatenate([program.row_ub, row_ub]),
+        indicators=(),
+    )
+
+
+def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess: Array) -> tuple[sp.csr_array, Array]:
+    """Rows matrix @ w <= rhs that hold only while w[column] == value (column -1: always).
+
+    `excess` is the largest matrix @ w - rhs can be: with M = max(excess, 0) the row is
+    matrix @ w + M w_b <= rhs + M for value 1 and matrix @ w - M w_b <= rhs for value 0.
+    """
+    big = np.where(column >= 0, np.maximum(excess, 0.0), 0.0)
+    on = column >= 0
+    coefficient = np.where(value == 1, big, -big)[on]
+    entries = sp.csr_array((coefficient, (np.flatnonzero(on), column[on])), shape=matrix.shape)
+    return sp.csr_array(matrix + entries), rhs + np.where(value == 1, big, 0.0)
+
+
+def largest_values(matrix: sp.csr_array, lb: Array, ub: Array, numbers: Array) -> Array:
+    """Largest value of each row over the box; MissingBoundError names the first column that makes it infinite."""
+    entries = sp.coo_array(matrix)
+    contribution = np.where(entries.data > 0, entries.data * ub[entries.col], entries.data * lb[entries.col])
+    contribution[entries.data == 0] = 0.0
+    missing = np.flatnonzero(np.isinf(contribution))
+    if missing.size:
+        raise missing_bound(int(numbers[entries.col[missing[0]]]), "upper" if entries.data[missing[0]] > 0 else "lower")
+    return np.bincount(entries.row, contribution, minlength=matrix.shape[0])
+
+
+def missing_bound(column: int, side: str) -> MissingBoundError:
+    """The error for a column of the user's program that makes an M infinite."""
+    return MissingBoundError(
+        f"Column {column} has no finite {side} bound, but it is behind an indicator, which is written with a bound here. "
+        f"Give column {column} a finite {side} bound, or rows that imply one."
+    )

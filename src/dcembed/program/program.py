@@ -1,0 +1,295 @@
+"""The host problem as matrices.
+
+minimize    1/2 w'Qw + c'w + offset
+subject to  row_lb <= A w <= row_ub,   lb <= w <= ub,   w_j integer for some j,
+            w_b = v  =>  l <= a'w <= u   for each indicator
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from dcembed.errors import InputError
+from dcembed.program.convexity import check_convex
+
+Array = np.ndarray
+# Dense or sparse, anything that scipy.sparse takes; one row may be given as a vector.
+MatrixLike = Any
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Indicator:
+    """w[column] == value  =>  lb <= coefficients @ w <= ub.
+
+    Parameters
+    ----------
+    column
+        A binary column: integer with bounds inside [0, 1].
+    value
+        0 or 1.
+    coefficients
+        One row of length n, dense (n,) or (1, n), or sparse (1, n).
+    lb, ub
+        Limits that hold when the indicator is on; infinite for none.
+    """
+
+    column: int
+    value: int
+    coefficients: sp.csr_array
+    lb: float
+    ub: float
+
+    def __init__(self, column: int, value: int, coefficients: MatrixLike, lb: float = -np.inf, ub: float = np.inf) -> None:
+        row = as_sparse(coefficients)
+        if row.shape[0] != 1:
+            raise InputError(f"An indicator's coefficients are one row, received shape {row.shape}. Make one indicator per row.")
+        if value not in (0, 1):
+            raise InputError(f"An indicator's value is 0 or 1, received {value!r}.")
+        _set(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub))
+        _check_interval(np.array([self.lb]), np.array([self.ub]), f"indicator on column {self.column}")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Program:
+    """A linear or convex quadratic program, with or without integers, over n columns.
+
+    Parameters
+    ----------
+    cost
+        c, shape (n,).
+    quadratic
+        Q, shape (n, n), positive semidefinite; dense or sparse. None for a linear objective.
+    offset
+        Constant of the objective.
+    rows
+        A, shape (m, n); dense or sparse. None for no rows.
+    row_lb, row_ub
+        Shape (m,) or a number; infinite by default.
+    lb, ub
+        Column bounds, shape (n,) or a number; infinite by default, so columns are free.
+    integer
+        Mask of shape (n,) or a list of column numbers; nothing is integer by default.
+    indicators
+        Rows that hold only while a binary has a value.
+
+    Examples
+    --------
+    >>> import dcembed
+    >>> dcembed.Program(cost=[1.0, 2.0], rows=[[1.0, 1.0]], row_lb=1.0, lb=0.0)
+    Program(2 columns, 1 row)
+    """
+
+    cost: Array
+    quadratic: sp.csr_array | None
+    offset: float
+    rows: sp.csr_array
+    row_lb: Array
+    row_ub: Array
+    lb: Array
+    ub: Array
+    integer: Array
+    indicators: tuple[Indicator, ...]
+
+    def __init__(
+        self,
+        cost: ArrayLike,
+        quadratic: MatrixLike | None = None,
+        offset: float = 0.0,
+        rows: MatrixLike | None = None,
+        row_lb: ArrayLike | None = None,
+        row_ub: ArrayLike | None = None,
+        lb: ArrayLike | None = None,
+        ub: ArrayLike | None = None,
+        integer: ArrayLike | None = None,
+        indicators: Sequence[Indicator] = (),
+    ) -> None:
+        costs = np.array(cost, dtype=np.float64)
+        if costs.ndim != 1 or costs.size == 0:
+            raise InputError(f"Program: cost is a vector with one entry per column, received shape {costs.shape}.")
+        n = costs.size
+        matrix = as_sparse(rows) if rows is not None else sp.csr_array((0, n))
+        if matrix.shape[1] != n:
+            raise InputError(f"Program: rows has {matrix.shape[1]} columns but cost has {n} entries. Both count the columns of w.")
+        m = matrix.shape[0]
+        _check_finite(costs, "cost")
+        _check_finite(matrix.data, "rows")
+        _check_finite(np.array([offset]), "offset")
+        _set(
+            self,
+            cost=costs,
+            quadratic=_quadratic(quadratic, n),
+            offset=float(offset),
+            rows=matrix,
+            row_lb=_vector(row_lb, m, -np.inf, "row_lb", "rows"),
+            row_ub=_vector(row_ub, m, np.inf, "row_ub", "rows"),
+            lb=_vector(lb, n, -np.inf, "lb", "columns"),
+            ub=_vector(ub, n, np.inf, "ub", "columns"),
+            integer=_mask(integer, n),
+            indicators=tuple(indicators),
+        )
+        _check_interval(self.row_lb, self.row_ub, "row")
+        _check_interval(self.lb, self.ub, "column")
+        _check_indicators(self)
+
+    @property
+    def num_columns(self) -> int:
+        return self.cost.size
+
+    @property
+    def num_rows(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def num_integers(self) -> int:
+        return int(self.integer.sum())
+
+    @property
+    def is_quadratic(self) -> bool:
+        return self.quadratic is not None
+
+    @property
+    def problem_class(self) -> str:
+        """LP, QP, MILP or MIQP."""
+        return ("MI" if self.integer.any() else "") + ("QP" if self.is_quadratic else "LP")
+
+    @cached_property
+    def indicator_rows(self) -> IndicatorRows:
+        """All indicators as arrays."""
+        return IndicatorRows(
+            matrix=sp.csr_array(sp.vstack([sp.csr_array((0, self.num_columns)), *(i.coefficients for i in self.indicators)])),
+            column=np.array([i.column for i in self.indicators], dtype=np.int64),
+            value=np.array([i.value for i in self.indicators], dtype=np.int64),
+            lb=np.array([i.lb for i in self.indicators], dtype=np.float64),
+            ub=np.array([i.ub for i in self.indicators], dtype=np.float64),
+        )
+
+    def objective(self, w: Array) -> float:
+        """1/2 w'Qw + c'w + offset."""
+        value = self.offset + self.cost @ w
+        return float(value if self.quadratic is None else value + 0.5 * (w @ (self.quadratic @ w)))
+
+    def gradient(self, w: Array) -> Array:
+        """Q w + c."""
+        return self.cost if self.quadratic is None else self.cost + self.quadratic @ w
+
+    def __repr__(self) -> str:
+        parts = [_count(self.num_columns, "column"), _count(self.num_rows, "row")]
+        parts += [_count(self.num_integers, "integer")] if self.num_integers else []
+        parts += ["quadratic objective"] if self.is_quadratic else []
+        parts += [_count(len(self.indicators), "indicator")] if self.indicators else []
+        return f"Program({', '.join(parts)})"
+
+
+@dataclass(frozen=True, eq=False)
+class IndicatorRows:
+    """Indicators stacked: w[column] == value  =>  lb <= matrix @ w <= ub, one row each."""
+
+    matrix: sp.csr_array
+    column: Array
+    value: Array
+    lb: Array
+    ub: Array
+
+
+def _set(instance: object, **fields: object) -> None:
+    """Fill the fields of a frozen dataclass."""
+    for name, value in fields.items():
+        object.__setattr__(instance, name, value)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def as_sparse(matrix: MatrixLike, owner: str = "Program") -> sp.csr_array:
+    """A copy in compressed rows, without duplicates or stored zeros."""
+    try:
+        dense_or_sparse = matrix if sp.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+        result = sp.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner}: a matrix of numbers is expected, received {type(matrix).__name__} ({error}).") from None
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result
+
+
+def _quadratic(matrix, n: int) -> sp.csr_array | None:
+    if matrix is None:
+        return None
+    quadratic = as_sparse(matrix)
+    if quadratic.shape != (n, n):
+        raise InputError(f"Program: quadratic has shape {quadratic.shape} but cost has {n} entries: expected ({n}, {n}).")
+    _check_finite(quadratic.data, "quadratic")
+    quadratic = sp.csr_array((quadratic + quadratic.T) * 0.5)
+    quadratic.eliminate_zeros()
+    if quadratic.nnz == 0:
+        return None
+    check_convex(quadratic)
+    return quadratic
+
+
+def _vector(value, size: int, default: float, name: str, what: str) -> Array:
+    if value is None:
+        return np.full(size, default)
+    array = np.array(value, dtype=np.float64)
+    if array.ndim == 0:
+        return np.full(size, float(array))
+    if array.shape != (size,):
+        raise InputError(f"Program: {name} has shape {array.shape} but there are {size} {what}: expected ({size},) or one number.")
+    return array
+
+
+def _mask(value, n: int) -> Array:
+    if value is None:
+        return np.zeros(n, dtype=bool)
+    array = np.asarray(value)
+    if array.dtype == bool:
+        if array.shape != (n,):
+            raise InputError(f"Program: the integer mask has shape {array.shape} but there are {n} columns: expected ({n},).")
+        return array.copy()
+    mask = np.zeros(n, dtype=bool)
+    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n):
+        raise InputError(f"Program: integer is a mask of {n} booleans or a list of column numbers from 0 to {n - 1}, received {value!r}.")
+    mask[array.astype(int)] = True
+    return mask
+
+
+def _check_finite(values: Array, name: str) -> None:
+    if not np.isfinite(values).all():
+        raise InputError(f"Program: {name} has NaN or infinite entries. Leave a coefficient out (zero) instead.")
+
+
+def _check_interval(lb: Array, ub: Array, what: str) -> None:
+    def where(number: int) -> str:
+        return what if what.startswith("indicator") else f"{what} {number}"
+
+    missing = np.flatnonzero(np.isnan(lb) | np.isnan(ub))
+    if missing.size:
+        raise InputError(f"Program: a bound of {where(missing[0])} is NaN. Use -inf or inf for none.")
+    crossed = np.flatnonzero((lb > ub) | (lb == np.inf) | (ub == -np.inf))
+    if crossed.size:
+        first = crossed[0]
+        more = f" ({crossed.size - 1} more like it)" if crossed.size > 1 else ""
+        raise InputError(f"Program: the bounds of {where(first)} cross: lb = {lb[first]:g} > ub = {ub[first]:g}{more}.")
+
+
+def _check_indicators(program: Program) -> None:
+    n = program.num_columns
+    for number, indicator in enumerate(program.indicators):
+        if indicator.coefficients.shape[1] != n:
+            raise InputError(f"Program: indicator {number} has {indicator.coefficients.shape[1]} coefficients but there are {n} columns.")
+        if not 0 <= indicator.column < n:
+            raise InputError(f"Program: indicator {number} is on column {indicator.column}; columns go from 0 to {n - 1}.")
+        column = indicator.column
+        if not program.integer[column] or program.lb[column] < 0 or program.ub[column] > 1:
+            raise InputError(
+                f"Program: indicator {number} is on column {column}, which is not binary. Make it integer with lb = 0 and ub = 1."
+            )
+        _check_finite(indicator.coefficients.data, f"indicator {number}")

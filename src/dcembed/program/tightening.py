@@ -1,0 +1,55 @@
+"""Bounds of the columns that the rows imply. They make the M of an indicator finite and small."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.program.program import Program
+
+Array = np.ndarray
+
+NUM_PASSES = 5
+
+# Implied bounds are widened by this, relative to the size of what they are computed from, so that rounding never cuts a point off.
+SAFETY = 1e-9
+
+
+def tighten(program: Program) -> tuple[Array, Array]:
+    """Lower and upper bounds of the columns, at least as tight as the program's own."""
+    lb, ub = program.lb.copy(), program.ub.copy()
+    entries = sp.coo_array(program.rows)
+    row, column, value = entries.row, entries.col, entries.data
+    for _ in range(NUM_PASSES):
+        before = lb.copy(), ub.copy()
+        _apply(row, column, value, program.row_ub, lb, ub)
+        _apply(row, column, -value, -program.row_lb, lb, ub)
+        _round(program.integer, lb, ub)
+        if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
+            break
+    return lb, ub
+
+
+def _apply(row: Array, column: Array, value: Array, row_ub: Array, lb: Array, ub: Array) -> None:
+    """Tighten lb and ub in place by rows sum value * w <= row_ub."""
+    smallest = np.where(value > 0, value * lb[column], value * ub[column])
+    infinite = np.isneginf(smallest)
+    finite = np.where(infinite, 0.0, smallest)
+    total = np.bincount(row, finite, minlength=row_ub.size)
+    num_infinite = np.bincount(row, infinite, minlength=row_ub.size)
+    # The smallest the rest of the row can be, if that is finite at all.
+    rest = total[row] - finite
+    known = (num_infinite[row] - infinite == 0) & np.isfinite(row_ub[row]) & (value != 0)
+    limit = (row_ub[row[known]] - rest[known]) / value[known]
+    size = (np.abs(row_ub) + np.bincount(row, np.abs(finite), minlength=row_ub.size))[row[known]] / np.abs(value[known])
+    limit += np.sign(value[known]) * SAFETY * np.maximum(1.0, size)
+    up = value[known] > 0
+    np.minimum.at(ub, column[known][up], limit[up])
+    np.maximum.at(lb, column[known][~up], limit[~up])
+    # Rows that contradict each other are for the solver to report; bounds stay ordered here.
+    np.minimum(lb, ub, out=lb)
+
+
+def _round(integer: Array, lb: Array, ub: Array) -> None:
+    lb[integer] = np.ceil(lb[integer] - 1e-6)
+    ub[integer] = np.floor(ub[integer] + 1e-6)

@@ -1,0 +1,118 @@
+"""Bounds that the rows imply."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcembed import Program
+from dcembed.program.tightening import tighten
+from strategies import seeds
+
+
+@st.composite
+def systems(draw, scales=(1.0, 1e-3, 1e3, 1e6)):
+    """Rows and bounds that a few chosen points satisfy, some of them as equalities, with those points."""
+    rng = np.random.default_rng(draw(seeds()))
+    n, m, k = (draw(st.integers(1, high)) for high in (5, 6, 3))
+    integer = rng.random(n) < 0.4
+    points = rng.normal(size=(k, n)) * rng.choice([1.0, 10.0, 1e4], size=n)
+    points[:, integer] = np.round(points[:, integer])
+    rows = rng.normal(size=(m, n)) * rng.choice(scales, size=(m, n)) * (rng.random((m, n)) < 0.7)
+    activity = points @ rows.T
+    row_lb, row_ub = _around(rng, activity)
+    lb, ub = _around(rng, points)
+    return Program(cost=np.zeros(n), rows=rows, row_lb=row_lb, row_ub=row_ub, lb=lb, ub=ub, integer=integer), points
+
+
+def _around(rng: np.random.Generator, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Limits that all values keep, sharp or with room, or none."""
+    size = values.shape[1]
+    low = values.min(axis=0) - rng.choice([0.0, 1.0], size=size)
+    high = values.max(axis=0) + rng.choice([0.0, 1.0], size=size)
+    return np.where(rng.random(size) < 0.4, -np.inf, low), np.where(rng.random(size) < 0.4, np.inf, high)
+
+
+@settings(max_examples=300)
+@given(systems())
+def test_no_feasible_point_is_cut_off(system):
+    program, points = system
+    lb, ub = tighten(program)
+    assert (lb <= points).all()
+    assert (points <= ub).all()
+
+
+@given(systems())
+def test_implied_bounds_are_no_wider_than_the_given_ones_and_ordered(system):
+    program, _ = system
+    lb, ub = tighten(program)
+    assert (lb >= program.lb).all()
+    assert (ub <= program.ub).all()
+    assert (lb <= ub).all()
+
+
+@given(systems())
+def test_the_program_itself_is_left_alone(system):
+    program, _ = system
+    before = program.lb.copy(), program.ub.copy()
+    tighten(program)
+    assert np.array_equal(program.lb, before[0])
+    assert np.array_equal(program.ub, before[1])
+
+
+def test_a_budget_bounds_every_column_above():
+    lb, ub = tighten(Program(cost=np.zeros(3), rows=[[1.0, 2.0, 4.0]], row_ub=8.0, lb=0.0))
+    assert np.allclose(ub, [8.0, 4.0, 2.0])
+    assert (lb == 0.0).all()
+
+
+def test_an_equality_bounds_the_free_column_on_both_sides():
+    lb, ub = tighten(Program(cost=np.zeros(2), rows=[[1.0, -2.0]], row_lb=1.0, row_ub=1.0, lb=[-np.inf, 0.0], ub=[np.inf, 3.0]))
+    assert np.allclose([lb[0], ub[0]], [1.0, 7.0])
+
+
+def test_bounds_travel_along_a_chain_of_rows():
+    rows = [[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]
+    lb, ub = tighten(Program(cost=np.zeros(3), rows=rows, row_lb=0.0, row_ub=0.0, lb=[0.0, -np.inf, -np.inf], ub=[2.0, np.inf, np.inf]))
+    assert np.allclose(lb, 0.0)
+    assert np.allclose(ub, 2.0)
+
+
+def test_two_free_columns_in_a_row_imply_nothing():
+    lb, ub = tighten(Program(cost=np.zeros(2), rows=[[1.0, 1.0]], row_lb=0.0, row_ub=1.0))
+    assert (lb == -np.inf).all()
+    assert (ub == np.inf).all()
+
+
+def test_bounds_of_integers_are_rounded_inwards():
+    lb, ub = tighten(Program(cost=np.zeros(2), rows=[[2.0, 0.0], [0.0, 2.0]], row_lb=1.0, row_ub=5.0, integer=[0]))
+    assert (lb[0], ub[0]) == (1.0, 2.0)
+    assert np.allclose([lb[1], ub[1]], [0.5, 2.5])
+
+
+def test_rows_that_contradict_each_other_are_left_to_the_solver():
+    lb, ub = tighten(Program(cost=np.zeros(2), rows=[[1.0, 0.0], [1.0, 0.0]], row_lb=[3.0, -np.inf], row_ub=[np.inf, 1.0], lb=0.0))
+    assert not np.isnan([lb, ub]).any()
+    assert (lb <= ub).all()
+
+
+def test_an_interval_without_an_integer_is_left_to_the_solver():
+    lb, ub = tighten(Program(cost=[0.0], rows=[[10.0]], row_lb=3.0, row_ub=6.0, integer=[0]))
+    assert not np.isnan([lb, ub]).any()
+
+
+@given(seeds())
+def test_contradictions_never_crash(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 3, 6
+    middle = rng.normal(size=m) * 5
+    rows = rng.normal(size=(m, n))
+    lb, ub = tighten(Program(cost=np.zeros(n), rows=rows, row_lb=middle, row_ub=middle + 0.1, lb=-1.0, ub=1.0, integer=rng.random(n) < 0.5))
+    assert np.isfinite([lb, ub]).all()
+
+
+def test_no_rows_imply_nothing():
+    lb, ub = tighten(Program(cost=np.zeros(2), lb=0.0))
+    assert lb.tolist() == [0.0, 0.0]
+    assert ub.tolist() == [np.inf, np.inf]
