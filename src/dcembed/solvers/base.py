@@ -1,0 +1,113 @@
+"""What every solver backend offers: a table entry, and sessions that are edited in place between solves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.program.program import Program
+
+Array = np.ndarray
+
+
+class SolveStatus(Enum):
+    """How one solve of a subproblem ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible point, not proven optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    TIME_LIMIT = "time limit without a point"
+    INTERRUPTED = "interrupted"
+    FAILED = "solver failed"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver said. Nothing in it is trusted before it is measured.
+
+    Parameters
+    ----------
+    status
+        How the solve ended.
+    x
+        The point, or None.
+    message
+        The solver's own words.
+    """
+
+    status: SolveStatus
+    x: Array | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop a solve: after `seconds`, or as soon as `interrupted()` is true."""
+
+    seconds: float = np.inf
+    interrupted: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True)
+class SessionOptions:
+    """Settings of a session: number of threads, random seed, and the solver's own options by name."""
+
+    threads: int = 1
+    seed: int = 0
+    solver_options: Mapping[str, object] = field(default_factory=dict)
+
+
+class Session(Protocol):
+    """One problem inside a solver. Edits keep whatever the solver can reuse: matrices, basis, factorization."""
+
+    def set_cost(self, cost: Array, offset: float) -> None:
+        """Replace the linear objective and its constant."""
+
+    def set_bounds(self, lb: Array, ub: Array) -> None:
+        """Replace the bounds of all columns."""
+
+    def set_row_bounds(self, lb: Array, ub: Array) -> None:
+        """Replace the bounds of all rows."""
+
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
+        """Replace the rows from number `first` to the last by as many new ones."""
+
+    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+        """Solve; `start` (n,) is a point to begin from, used where the solver can."""
+
+    def close(self) -> None:
+        """Release what the solver holds."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A row of the solver table.
+
+    Parameters
+    ----------
+    name
+        What users write in `Options(solver=...)`.
+    package
+        The Python package it needs.
+    install
+        The command that installs it.
+    classes
+        The problem classes it takes, out of LP, QP, MILP and MIQP.
+    has_indicators
+        Whether it takes indicators itself; otherwise they are linearized from bounds.
+    open
+        Starts a session on a program.
+    """
+
+    name: str
+    package: str
+    install: str
+    classes: frozenset[str]
+    has_indicators: bool
+    open: Callable[[Program, SessionOptions], Session]

@@ -1,0 +1,224 @@
+"""HiGHS for linear and mixed-integer linear programs.
+
+The model stays in HiGHS for the whole run: costs, bounds and the trailing rows are edited in place, the basis is
+carried over, and a MIP is started from a point that the caller gives (HiGHS drops its own after an edit).
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+from collections.abc import Mapping
+
+import highspy
+import numpy as np
+import scipy.sparse as sp
+from highspy import cb
+
+from dcembed.errors import InputError
+from dcembed.program.program import Program
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+
+Array = np.ndarray
+
+# How often the waiting thread looks at the clock and the interrupt flag, and how long HiGHS may take to notice them
+# (it does not look while it presolves) before its thread is left behind.
+POLL_SECONDS = 0.05
+GRACE_SECONDS = 0.6
+EXIT_SECONDS = 30.0
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: SolveStatus.OPTIMAL,
+    highspy.HighsModelStatus.kModelEmpty: SolveStatus.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: SolveStatus.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: SolveStatus.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: SolveStatus.TIME_LIMIT,
+    highspy.HighsModelStatus.kInterrupt: SolveStatus.INTERRUPTED,
+}
+_INTERRUPTS = (
+    cb.HighsCallbackType.kCallbackSimplexInterrupt,
+    cb.HighsCallbackType.kCallbackIpmInterrupt,
+    cb.HighsCallbackType.kCallbackMipInterrupt,
+)
+
+
+_left_behind: list[threading.Thread] = []
+
+
+@atexit.register
+def _wait_for_those_left_behind() -> None:
+    """Ending the process under a running HiGHS aborts it; all of them have been told to stop."""
+    for thread in _left_behind:
+        thread.join(EXIT_SECONDS)
+
+
+class HighsSession:
+    """A linear program, with or without integers, kept inside HiGHS."""
+
+    def __init__(self, program: Program, options: SessionOptions) -> None:
+        self._integer = program.integer
+        self._stop = threading.Event()
+        self._lost = False
+        # Threads are a property of the process in HiGHS; a second session may ask for another number.
+        highspy.Highs.resetGlobalScheduler(True)
+        self._highs = highspy.Highs()
+        _set_options(self._highs, {"output_flag": False, "threads": options.threads, "random_seed": options.seed})
+        _set_options(self._highs, options.solver_options)
+        self._highs.setCallback(_stop_when(self._stop), None)
+        for kind in _INTERRUPTS:
+            self._highs.startCallback(kind)
+        if self._highs.passModel(_highs_lp(program)) == highspy.HighsStatus.kError:
+            raise InputError(f"The solver 'highs' refused the host; {_accepted_sizes(program.rows.data)}")
+
+    def set_cost(self, cost: Array, offset: float) -> None:
+        if self._lost:
+            return
+        self._set_cost(cost)
+        self._highs.changeObjectiveOffset(offset)
+
+    def set_bounds(self, lb: Array, ub: Array) -> None:
+        if self._lost:
+            return
+        n = lb.size
+        self._highs.changeColsBounds(n, np.arange(n, dtype=np.int32), lb, ub)
+
+    def set_row_bounds(self, lb: Array, ub: Array) -> None:
+        if self._lost:
+            return
+        m = lb.size
+        self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), lb, ub)
+
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
+        count = lb.size
+        if count == 0 or self._lost:
+            return
+        # The new rows take the place of the old ones in the basis: the same constraints, moved a little.
+        basis = self._highs.getBasis()
+        starts, indices = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
+        if self._highs.addRows(count, lb, ub, matrix.nnz, starts, indices, matrix.data) == highspy.HighsStatus.kError:
+            raise RuntimeError(f"HiGHS refused new rows; {_accepted_sizes(matrix.data)}")
+        self._highs.deleteRows(count, np.arange(first, first + count, dtype=np.int32))
+        if basis.valid:
+            self._highs.setBasis(basis)
+
+    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+        if self._lost:
+            return Solution(SolveStatus.FAILED, None, "an earlier solve was left behind")
+        if start is not None and self._integer.any():
+            point = highspy.HighsSolution()
+            point.col_value = list(start)
+            self._highs.setSolution(point)
+        deadline = time.monotonic() + limits.seconds
+        solution = self._run(limits)
+        if solution.status is SolveStatus.FAILED and solution.x is None:
+            # A basis that has gone bad is the usual cause; once more from scratch.
+            self._highs.clearSolver()
+            solution = self._run(Limits(deadline - time.monotonic(), limits.interrupted))
+        return solution
+
+    def close(self) -> None:
+        if not self._lost:
+            self._highs.clear()
+
+    def _set_cost(self, cost: Array) -> None:
+        n = cost.size
+        self._highs.changeColsCost(n, np.arange(n, dtype=np.int32), cost)
+
+    def _run(self, limits: Limits) -> Solution:
+        deadline = time.monotonic() + limits.seconds
+        solution = self._run_once(limits)
+        if not self._lost and self._highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+            return self._settle(solution.message, Limits(deadline - time.monotonic(), limits.interrupted))
+        return solution
+
+    def _settle(self, message: str, limits: Limits) -> Solution:
+        """Tell infeasible from unbounded by a solve without objective."""
+        cost = np.array(self._highs.getLp().col_cost_)
+        self._set_cost(np.zeros(cost.size))
+        solution = self._run_once(limits)
+        if not self._lost:
+            self._set_cost(cost)
+        status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
+        return Solution(status, None, f"{message}, {status.value}")
+
+    def _run_once(self, limits: Limits) -> Solution:
+        """Run HiGHS in a thread, so that this one can hear Ctrl-C and keep the time."""
+        highs = self._highs
+        self._stop.clear()
+        # The clock of HiGHS runs on over all its solves.
+        highs.setOptionValue("time_limit", float(highs.getRunTime() + max(limits.seconds, 0.0)))
+        thread = threading.Thread(target=highs.run, daemon=True)
+        deadline = time.monotonic() + limits.seconds
+        thread.start()
+        thread.join(POLL_SECONDS)
+        while thread.is_alive() and not limits.interrupted() and time.monotonic() < deadline:
+            thread.join(POLL_SECONDS)
+        self._stop.set()
+        thread.join(GRACE_SECONDS)
+        if thread.is_alive():
+            # Its data may be half changed: the thread is left behind and this session takes no more solves.
+            self._lost = True
+            _left_behind.append(thread)
+            status = SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT
+            return Solution(status, None, "HiGHS did not stop in time and was left behind")
+        solution = _solution(highs, bool(self._integer.any()))
+        if solution.status is SolveStatus.INTERRUPTED and not limits.interrupted():
+            # It was the clock of this thread that stopped HiGHS.
+            return Solution(SolveStatus.TIME_LIMIT, None, solution.message)
+        return solution
+
+
+def _highs_lp(program: Program) -> highspy.HighsLp:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.num_columns, program.num_rows
+    lp.col_cost_, lp.offset_ = program.cost, program.offset
+    lp.col_lower_, lp.col_upper_ = program.lb, program.ub
+    lp.row_lower_, lp.row_upper_ = program.row_lb, program.row_ub
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = program.num_columns, program.num_rows
+    lp.a_matrix_.start_ = program.rows.indptr
+    lp.a_matrix_.index_ = program.rows.indices
+    lp.a_matrix_.value_ = program.rows.data
+    if program.integer.any():
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[flag] for flag in program.integer.astype(int)]
+    return lp
+
+
+def _accepted_sizes(coefficients: Array) -> str:
+    largest = np.abs(coefficients).max(initial=0.0)
+    return f"the largest coefficient of the rows is {largest:g} in size, below 1e15 is accepted. Bring rows and columns to similar sizes."
+
+
+def _stop_when(stop: threading.Event):
+    def callback(_kind, _message, _data_out, data_in, _user_data) -> None:
+        if stop.is_set():
+            data_in.user_interrupt = True
+
+    return callback
+
+
+def _set_options(highs: highspy.Highs, options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if highs.setOptionValue(name, value) == highspy.HighsStatus.kError:
+            raise InputError(
+                f"Options: solver_options has {name}={value!r}, which HiGHS does not take. Its option names and values are in the HiGHS manual."
+            )
+
+
+def _solution(highs: highspy.Highs, is_mip: bool) -> Solution:
+    model_status = highs.getModelStatus()
+    message = highs.modelStatusToString(model_status)
+    status = _STATUS.get(model_status, SolveStatus.FAILED)
+    if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
+        return Solution(status, None, message)
+    # A point of an unfinished LP need not be feasible; an incumbent of a MIP is.
+    usable = status is SolveStatus.OPTIMAL or is_mip
+    feasible = highs.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    x = np.array(highs.getSolution().col_value) if usable and feasible else None
+    if x is not None and status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED, SolveStatus.FAILED):
+        status = SolveStatus.FEASIBLE
+    if x is None and status is SolveStatus.OPTIMAL:
+        status = SolveStatus.FAILED
+    return Solution(status, x, message)

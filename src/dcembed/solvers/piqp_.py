@@ -1,0 +1,153 @@
+"""PIQP for convex quadratic programs.
+
+PIQP has neither a time limit nor a way to be interrupted, and holds Python's lock while it works. Small problems are over
+before anyone could mind; larger ones run in a process of their own that can be ended.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import piqp
+import scipy.sparse as sp
+
+from dcembed.errors import InputError
+from dcembed.program.program import Program
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.diagnosis import diagnose
+from dcembed.solvers.remote import RemoteSolver
+
+Array = np.ndarray
+
+# Up to this many columns and rows together a solve takes well under a second.
+IN_PROCESS_SIZE = 2500
+
+_STATUS = {
+    piqp.PIQP_SOLVED: SolveStatus.OPTIMAL,
+    piqp.PIQP_PRIMAL_INFEASIBLE: SolveStatus.INFEASIBLE,
+    piqp.PIQP_DUAL_INFEASIBLE: SolveStatus.UNBOUNDED,
+}
+
+
+class PiqpSession:
+    """A convex quadratic program; its matrices are kept here and handed to PIQP at each solve."""
+
+    def __init__(self, program: Program, options: SessionOptions) -> None:
+        self._settings = _check_settings(options.solver_options)
+        self._program = program
+        self._cost = program.cost
+        self._lb, self._ub = program.lb, program.ub
+        self._rows, self._row_lb, self._row_ub = program.rows, program.row_lb, program.row_ub
+        self._remote: RemoteSolver | None = None
+
+    def set_cost(self, cost: Array, offset: float) -> None:
+        self._cost = cost
+
+    def set_bounds(self, lb: Array, ub: Array) -> None:
+        self._lb, self._ub = lb, ub
+
+    def set_row_bounds(self, lb: Array, ub: Array) -> None:
+        self._row_lb, self._row_ub = lb, ub
+
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
+        self._rows = sp.vstack([self._rows[:first], matrix], format="csr")
+        self._row_lb = np.concatenate([self._row_lb[:first], lb])
+        self._row_ub = np.concatenate([self._row_ub[:first], ub])
+
+    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+        deadline = time.monotonic() + limits.seconds
+        solution = self._run(limits)
+        if solution.status is SolveStatus.FAILED:
+            shown = diagnose(self._current(), replace(limits, seconds=deadline - time.monotonic()))
+            return Solution(shown, None, f"{solution.message}, {shown.value}") if shown else solution
+        return solution
+
+    def _run(self, limits: Limits) -> Solution:
+        problem = self._problem()
+        if self._rows.shape[0] + self._cost.size <= IN_PROCESS_SIZE:
+            return _solution(*run_piqp(problem, self._settings))
+        if self._remote is None:
+            self._remote = RemoteSolver("dcembed.solvers.piqp_worker")
+        settings = {f"setting.{name}": np.array(value) for name, value in self._settings.items()}
+        answer = self._remote.ask(problem | settings, limits)
+        if answer is None:
+            return Solution(SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT, None, "PIQP was ended")
+        if "status" not in answer:
+            return Solution(SolveStatus.FAILED, None, "the PIQP process died")
+        return _solution(str(answer["status"]), answer["x"])
+
+    def close(self) -> None:
+        if self._remote is not None:
+            self._remote.close()
+            self._remote = None
+
+    def _current(self) -> Program:
+        rows = {"rows": self._rows, "row_lb": self._row_lb, "row_ub": self._row_ub}
+        return replace(self._program, cost=self._cost, lb=self._lb, ub=self._ub, **rows)
+
+    def _problem(self) -> dict[str, Array]:
+        """The arrays of min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u."""
+        quadratic = self._program.quadratic
+        equal = self._row_lb == self._row_ub
+        bounded = ~equal & (np.isfinite(self._row_lb) | np.isfinite(self._row_ub))
+        equalities, inequalities = sp.csc_array(self._rows[equal]), sp.csc_array(self._rows[bounded])
+        return {
+            **_pack("P", sp.csc_array(quadratic if quadratic is not None else (self._cost.size, self._cost.size))),
+            "c": self._cost,
+            **_pack("A", equalities),
+            "b": self._row_lb[equal],
+            **_pack("G", inequalities),
+            "h_l": self._row_lb[bounded],
+            "h_u": self._row_ub[bounded],
+            "x_l": self._lb,
+            "x_u": self._ub,
+        }
+
+
+def run_piqp(problem: dict[str, Array], settings: dict[str, object]) -> tuple[str, Array]:
+    """Solve the arrays of `PiqpSession._problem`: PIQP's status name and point."""
+    solver = piqp.SparseSolver()
+    for name, value in settings.items():
+        setattr(solver.settings, name, value)
+    names = ("c", "b", "h_l", "h_u", "x_l", "x_u")
+    matrices = {name: _unpack(name, problem) for name in ("P", "A", "G")}
+    solver.setup(**matrices, **{name: problem[name] for name in names})
+    status = solver.solve()
+    return status.name, np.array(solver.result.x)
+
+
+def _solution(status_name: str, x: Array) -> Solution:
+    status = _STATUS.get(getattr(piqp, status_name), SolveStatus.FAILED)
+    usable = status in (SolveStatus.OPTIMAL, SolveStatus.FAILED) and bool(np.isfinite(x).all())
+    return Solution(status, x if usable else None, status_name)
+
+
+def _check_settings(options) -> dict[str, object]:
+    settings = piqp.SparseSolver().settings
+    known = [name for name in dir(settings) if not name.startswith("_")]
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(f"Options: solver_options has {name!r}, which PIQP does not take. Accepted: {', '.join(known)}.")
+        try:
+            setattr(settings, name, value)
+        except TypeError:
+            accepted = type(getattr(settings, name)).__name__
+            message = f"Options: solver_options has {name}={value!r}, which PIQP does not take. Give a value of type {accepted}."
+            raise InputError(message) from None
+    return dict(options)
+
+
+def _pack(name: str, matrix: sp.csc_array) -> dict[str, Array]:
+    return {
+        f"{name}.data": matrix.data,
+        f"{name}.indices": matrix.indices,
+        f"{name}.indptr": matrix.indptr,
+        f"{name}.shape": np.array(matrix.shape),
+    }
+
+
+def _unpack(name: str, arrays: dict[str, Array]) -> sp.csc_matrix:
+    parts = (arrays[f"{name}.data"], arrays[f"{name}.indices"], arrays[f"{name}.indptr"])
+    return sp.csc_matrix(parts, shape=tuple(arrays[f"{name}.shape"]))

@@ -1,0 +1,18 @@
+"""`python -m dcembed.solvers.piqp_worker`: solves the quadratic programs that `PiqpSession` sends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcembed.solvers.piqp_ import run_piqp
+from dcembed.solvers.remote import Arrays, serve
+
+
+def solve(request: Arrays) -> Arrays:
+    settings = {name.removeprefix("setting."): value.item() for name, value in request.items() if name.startswith("setting.")}
+    status, x = run_piqp(request, settings)
+    return {"status": np.array(status), "x": x}
+
+
+if __name__ == "__main__":
+    serve(solve)

@@ -1,0 +1,191 @@
+"""SCIP for mixed-integer quadratic programs, and for hosts with indicators.
+
+The matrices are kept here and the model is made anew for each solve: SCIP takes no edits once it has presolved.
+A quadratic objective goes through an epigraph variable, as SCIP's objectives are linear.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import numpy as np
+import pyscipopt
+import scipy.sparse as sp
+
+from dcembed.errors import InputError
+from dcembed.program.program import Program
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+
+Array = np.ndarray
+
+POLL_SECONDS = 0.05
+INFINITY = 1e20
+
+# SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
+_THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="scip")
+
+_STATUS = {
+    "optimal": SolveStatus.OPTIMAL,
+    "gaplimit": SolveStatus.OPTIMAL,
+    "infeasible": SolveStatus.INFEASIBLE,
+    "unbounded": SolveStatus.UNBOUNDED,
+    "timelimit": SolveStatus.TIME_LIMIT,
+    "userinterrupt": SolveStatus.INTERRUPTED,
+}
+
+
+class ScipSession:
+    """A convex program with or without integers, quadratic objective and indicators."""
+
+    def __init__(self, program: Program, options: SessionOptions) -> None:
+        self._program = program
+        self._cost, self._offset = program.cost, program.offset
+        self._lb, self._ub = program.lb, program.ub
+        self._rows, self._row_lb, self._row_ub = program.rows, program.row_lb, program.row_ub
+        # SCIP's own concurrent mode is off; it has one thread here whatever is asked for.
+        self._options = {"randomization/randomseedshift": options.seed, **options.solver_options}
+        _set_options(pyscipopt.Model(), self._options)
+
+    def set_cost(self, cost: Array, offset: float) -> None:
+        self._cost, self._offset = cost, offset
+
+    def set_bounds(self, lb: Array, ub: Array) -> None:
+        self._lb, self._ub = lb, ub
+
+    def set_row_bounds(self, lb: Array, ub: Array) -> None:
+        self._row_lb, self._row_ub = lb, ub
+
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
+        self._rows = sp.vstack([self._rows[:first], matrix], format="csr")
+        self._row_lb = np.concatenate([self._row_lb[:first], lb])
+        self._row_ub = np.concatenate([self._row_ub[:first], ub])
+
+    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+        deadline = time.monotonic() + limits.seconds
+        model, columns = self._model()
+        if start is not None:
+            self._pass_start(model, columns, start)
+        solution = _solve(model, columns, limits)
+        if solution.message == "inforunbd":
+            return self._settle(solution.message, Limits(deadline - time.monotonic(), limits.interrupted))
+        return solution
+
+    def close(self) -> None:
+        """Nothing is held between solves."""
+
+    def _settle(self, message: str, limits: Limits) -> Solution:
+        """Tell infeasible from unbounded by a solve without objective."""
+        model, columns = self._model(with_objective=False)
+        solution = _solve(model, columns, limits)
+        status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
+        return Solution(status, None, f"{message}, {status.value}")
+
+    def _model(self, with_objective: bool = True) -> tuple[pyscipopt.Model, list]:
+        model = pyscipopt.Model()
+        model.hideOutput()
+        _set_options(model, self._options)
+        kinds = np.where(self._program.integer, "I", "C")
+        cost = self._cost if with_objective else np.zeros(self._cost.size)
+        columns = [
+            model.addVar(f"w{j}", vtype=str(kinds[j]), lb=_limit(self._lb[j]), ub=_limit(self._ub[j]), obj=float(cost[j]))
+            for j in range(cost.size)
+        ]
+        model.addObjoffset(float(self._offset))
+        for i in range(self._rows.shape[0]):
+            _add(model, _row(self._rows, i, columns), self._row_lb[i], self._row_ub[i])
+        self._add_indicators(model, columns)
+        if with_objective:
+            self._add_quadratic(model, columns)
+        return model, columns
+
+    def _add_indicators(self, model: pyscipopt.Model, columns: list) -> None:
+        for indicator in self._program.indicators:
+            expression = _row(indicator.coefficients, 0, columns)
+            binary, active = columns[indicator.column], indicator.value == 1
+            if np.isfinite(indicator.ub):
+                model.addConsIndicator(expression <= indicator.ub, binary, activeone=active)
+            if np.isfinite(indicator.lb):
+                model.addConsIndicator(-expression <= -indicator.lb, binary, activeone=active)
+
+    def _add_quadratic(self, model: pyscipopt.Model, columns: list) -> None:
+        if self._program.quadratic is None:
+            return
+        upper = sp.coo_array(sp.triu(self._program.quadratic))
+        # 1/2 w'Qw counts each pair off the diagonal twice.
+        weight = np.where(upper.row == upper.col, 0.5, 1.0) * upper.data
+        terms = (float(q) * columns[i] * columns[j] for i, j, q in zip(upper.row, upper.col, weight, strict=True))
+        epigraph = model.addVar("objective", lb=None, obj=1.0)
+        model.addCons(pyscipopt.quicksum(terms) <= epigraph)
+
+    def _pass_start(self, model: pyscipopt.Model, columns: list, start: Array) -> None:
+        solution = model.createPartialSol()
+        for column, value in zip(columns, start, strict=True):
+            model.setSolVal(solution, column, float(value))
+        model.addSol(solution)
+
+
+def _solve(model: pyscipopt.Model, columns: list, limits: Limits) -> Solution:
+    if np.isfinite(limits.seconds):
+        model.setParam("limits/time", max(limits.seconds, 0.0))
+    error = _run(model, limits)
+    if error is not None:
+        return Solution(SolveStatus.FAILED, None, str(error))
+    solution = _solution(model, columns)
+    if solution.status is SolveStatus.INTERRUPTED and not limits.interrupted():
+        return Solution(SolveStatus.TIME_LIMIT, None, solution.message)
+    return solution
+
+
+def _run(model: pyscipopt.Model, limits: Limits) -> BaseException | None:
+    """Optimize in a thread, so that this one can hear Ctrl-C; what SCIP raised, if it did."""
+    deadline = time.monotonic() + limits.seconds
+    work = _THREADS.submit(model.optimizeNogil)
+    try:
+        while not wait([work], POLL_SECONDS).done:
+            if limits.interrupted() or time.monotonic() > deadline:
+                model.interruptSolve()
+    except BaseException:
+        model.interruptSolve()
+        raise
+    return work.exception()
+
+
+def _solution(model: pyscipopt.Model, columns: list) -> Solution:
+    message = model.getStatus()
+    status = _STATUS.get(message, SolveStatus.FAILED)
+    if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or model.getNSols() == 0:
+        return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message)
+    best = model.getBestSol()
+    x = np.array([model.getSolVal(best, column) for column in columns])
+    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message)
+
+
+def _row(matrix: sp.csr_array, i: int, columns: list):
+    entries = range(matrix.indptr[i], matrix.indptr[i + 1])
+    terms = [float(matrix.data[e]) * columns[matrix.indices[e]] for e in entries if matrix.data[e] != 0]
+    # A row of zeros may still be infeasible.
+    return pyscipopt.quicksum(terms) if terms else 0.0 * columns[0]
+
+
+def _add(model: pyscipopt.Model, expression, lb: float, ub: float) -> None:
+    if np.isfinite(lb) and np.isfinite(ub):
+        model.addCons((expression <= float(ub)) >= float(lb))
+    elif np.isfinite(ub):
+        model.addCons(expression <= float(ub))
+    elif np.isfinite(lb):
+        model.addCons(expression >= float(lb))
+
+
+def _limit(value: float) -> float | None:
+    return float(value) if abs(value) < INFINITY else None
+
+
+def _set_options(model: pyscipopt.Model, options) -> None:
+    for name, value in options.items():
+        try:
+            model.setParam(name, value)
+        except (KeyError, ValueError, TypeError, Exception) as error:
+            raise InputError(
+                f"Options: solver_options has {name}={value!r}, which SCIP does not take ({error}). Its parameters are in the SCIP manual."
+            ) from None
