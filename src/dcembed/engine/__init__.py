@@ -1,0 +1,1 @@
+"""Penalty convex-concave procedure: subproblems, penalty, starts, the loop."""

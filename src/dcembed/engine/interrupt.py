@@ -1,0 +1,59 @@
+"""Time and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dcembed.solvers.base import Limits
+
+
+class Clock:
+    """Time since the run began, time left, and whether somebody asked to stop."""
+
+    def __init__(self, time_limit: float) -> None:
+        self._began = time.monotonic()
+        self._time_limit = time_limit
+        self._stop = threading.Event()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    @property
+    def is_over(self) -> bool:
+        return self.seconds >= self._time_limit
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Ask the run to end at the next opportunity."""
+        self._stop.set()
+
+    def limits(self) -> Limits:
+        """What is left, for a solver."""
+        return Limits(max(0.0, self._time_limit - self.seconds), self._stop.is_set)
+
+
+@contextmanager
+def hear_interrupts(clock: Clock) -> Iterator[None]:
+    """Turn the first Ctrl-C into a request to stop; a second one raises KeyboardInterrupt as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
+
+    def on_interrupt(signum, frame) -> None:
+        clock.stop()
+        signal.signal(signal.SIGINT, previous)
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

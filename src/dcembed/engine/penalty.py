@@ -1,0 +1,72 @@
+"""The penalty tau: where it begins and how it grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.engine.point import Point
+from dcembed.options import Options
+from dcembed.program.elimination import EmbeddedProgram
+from dcembed.program.measurements import Tangents, kept_affine
+
+Array = np.ndarray
+
+# How far above the estimated multipliers the penalty begins: a penalty is exact once it exceeds them.
+HEADROOM = 10.0
+MAX_PENALTY_RATIO = 1e6
+# A natural step of a column is its range, but not more than this many times its size: bounds of 1e9 say nothing.
+MAX_STEP = 100.0
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """tau, its growth factor mu and its limit tau_max; a hard penalty allows no slack at all."""
+
+    value: float
+    growth: float
+    limit: float
+    is_hard: bool = False
+
+    @property
+    def is_largest(self) -> bool:
+        return self.value >= self.limit
+
+    def grown(self) -> Penalty:
+        """min(mu * tau, tau_max)."""
+        return replace(self, value=min(self.growth * self.value, self.limit))
+
+    def hardened(self) -> Penalty:
+        """No slack: from a feasible point, every further candidate is feasible."""
+        return replace(self, is_hard=True)
+
+
+def initial_penalty(options: Options, embedded: EmbeddedProgram, point: Point, tangents: Tangents) -> Penalty:
+    """tau_0 as given, or scaled to the problem at the start."""
+    value = options.initial_penalty or estimate_penalty(embedded, point, tangents)
+    limit = options.max_penalty or MAX_PENALTY_RATIO * value
+    return Penalty(min(value, limit), options.penalty_growth, limit)
+
+
+def estimate_penalty(embedded: EmbeddedProgram, point: Point, tangents: Tangents) -> float:
+    """Change of the objective against change of the neural rows, each over a natural step of one column.
+
+    Scaling the objective by s scales the estimate by s, scaling the neural rows by s divides it by s, and
+    scaling a bounded column does nothing.
+    """
+    host, restrictions = embedded.host, embedded.restrictions
+    if restrictions.num_restrictions == 0:
+        return 1.0
+    width = np.minimum(host.ub - host.lb, MAX_STEP * np.maximum(1.0, np.abs(point.w)))
+    width = np.where(np.isfinite(host.ub - host.lb), width, np.maximum(1.0, np.abs(point.w)))
+    slope = sp.csr_array(kept_affine(embedded)[0] - tangents.slope)
+    objective = np.abs(host.gradient(point.w) + slope[[0]].toarray()[0])
+    if host.quadratic is not None:
+        objective = objective + 0.5 * (abs(host.quadratic) @ width)
+    gain = float((objective * width).max(initial=0.0))
+    rows = sp.csr_array(abs(restrictions.linear + slope[1:]) @ sp.diags_array(width))
+    change = rows.max(axis=1).toarray().reshape(-1)
+    typical = float(np.median(change[change > 0])) if (change > 0).any() else 1.0
+    return HEADROOM * gain / typical if gain > 0 else 1.0

@@ -1,0 +1,209 @@
+"""`dcembed.solve`: check, eliminate, iterate from each start, measure, report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from dcembed.engine.ccp import SOLVER_ERRORS, Run, run_ccp
+from dcembed.engine.completion import find_start, open_host, random_start
+from dcembed.engine.incumbent import Incumbent
+from dcembed.engine.interrupt import Clock, hear_interrupts
+from dcembed.engine.log import RunLog
+from dcembed.engine.point import measure_point
+from dcembed.engine.shared import build_shared
+from dcembed.engine.subproblem import build_subproblem, open_session
+from dcembed.engine.two_path import build_two_path
+from dcembed.errors import InputError
+from dcembed.options import Options
+from dcembed.program.elimination import eliminate
+from dcembed.program.embedding import Embedding, check_embeddings
+from dcembed.program.program import Program
+from dcembed.program.verify import predict
+from dcembed.result import Result, Sizes, Status, build_result
+from dcembed.solvers import choose_backend
+from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
+
+Array = np.ndarray
+
+FORMULATIONS = {"shared": build_shared, "two-path": build_two_path}
+
+# The first of these that occurred is the status of the run.
+_RANK = (
+    Status.INTERRUPTED,
+    Status.TIME_LIMIT,
+    Status.LOCALLY_SOLVED,
+    Status.ITERATION_LIMIT,
+    Status.UNBOUNDED,
+    Status.NUMERICAL_ERROR,
+    Status.LOCALLY_INFEASIBLE,
+    Status.HOST_INFEASIBLE,
+)
+
+_START_FAILED = {
+    SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
+    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
+    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
+    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
+}
+
+
+def solve(
+    program: Program,
+    embeddings: Sequence[Embedding] | Embedding,
+    start: Array | Sequence[Array] | None = None,
+    options: Options | Mapping[str, object] | None = None,
+) -> Result:
+    """Find a good feasible point of a program with embedded networks, and measure it.
+
+    Parameters
+    ----------
+    program
+        The host.
+    embeddings
+        Networks whose predictions are columns of the host.
+    start
+        A point of length n, several of them (used one after the other), or None to begin where the host without its
+        neural rows is optimal. Values of output columns are ignored: they are predicted.
+    options
+        `Options`, or a mapping of their names.
+
+    Returns
+    -------
+    A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
+    """
+    options = _as_options(options)
+    embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
+    check_embeddings(program, embeddings)
+    starts = _as_starts(start, program.num_columns)
+    clock = Clock(options.time_limit)
+    with hear_interrupts(clock):
+        run = _open_run(program, embeddings, options, clock)
+        try:
+            status = _run_starts(run, starts)
+        finally:
+            run.session.close()
+            run.host.session.close()
+    result = build_result(
+        status,
+        run.incumbent.point.x if run.incumbent.point is not None else None,
+        program,
+        embeddings,
+        options.feasibility_tol,
+        incumbents=run.incumbent.trace,
+        history=run.history,
+        seconds=clock.seconds,
+        solver=run.backend.name,
+        sizes=_sizes(run),
+    )
+    run.log.summary(result)
+    return result
+
+
+def _open_run(program: Program, embeddings: list[Embedding], options: Options, clock: Clock) -> Run:
+    embedded = eliminate(program, embeddings)
+    backend = choose_backend(embedded.host.problem_class, options.solver)
+    session_options = SessionOptions(options.threads, options.seed, options.solver_options)
+    subproblem = build_subproblem(embedded, FORMULATIONS[options.formulation](embedded), backend)
+    run = Run(
+        embedded=embedded,
+        options=options,
+        backend=backend,
+        session_options=session_options,
+        subproblem=subproblem,
+        session=open_session(subproblem, backend, session_options),
+        host=open_host(embedded, backend, session_options),
+        clock=clock,
+        log=RunLog(options.verbose),
+        incumbent=Incumbent(options.feasibility_tol),
+    )
+    run.log.header(_sizes(run), options, program.problem_class, backend.name)
+    return run
+
+
+def _run_starts(run: Run, starts: list[Array]) -> Status:
+    """Run from each given start, or from starts of our own until one leads to a feasible point."""
+    if starts:
+        return _report([_run_start(run, w, number) for number, w in _until_ended(run, starts)])
+    solution = _find_start(run)
+    if solution.x is None:
+        return _START_FAILED.get(solution.status, Status.NUMERICAL_ERROR)
+    rng = np.random.default_rng(run.options.seed)
+    statuses = [_run_start(run, run.embedded.lift(solution.x), 0)]
+    while statuses[-1] is Status.LOCALLY_INFEASIBLE and len(statuses) < run.options.max_starts and not run.incumbent.is_feasible:
+        w = random_start(run.host, rng, run.clock.limits())
+        if w is None:
+            break
+        statuses.append(_run_start(run, run.embedded.lift(w), len(statuses)))
+    return _report(statuses)
+
+
+def _until_ended(run: Run, starts: list[Array]) -> Iterator[tuple[int, Array]]:
+    for number, w in enumerate(starts):
+        if number == 0 or not (run.clock.is_over or run.clock.is_stopped):
+            yield number, w
+
+
+def _run_start(run: Run, w: Array, number: int) -> Status:
+    point = measure_point(run.embedded, run.embedded.lower(predict(run.embedded.embeddings, w)))
+    is_new = run.incumbent.offer(point, run.clock.seconds)
+    run.log.start(number, run.clock.seconds, point.objective, point.violation, run.incumbent, is_new)
+    return run_ccp(run, point, number)
+
+
+def _report(statuses: list[Status]) -> Status:
+    """What the run reports when its starts ended differently."""
+    return min(statuses, key=_RANK.index)
+
+
+def _find_start(run: Run) -> Solution:
+    try:
+        with run.log.working("solving the host without its neural rows"):
+            return find_start(run.host, run.clock.limits())
+    except SOLVER_ERRORS as error:
+        return Solution(SolveStatus.FAILED, None, str(error))
+
+
+def _sizes(run: Run) -> Sizes:
+    embedded, epigraph = run.embedded, run.subproblem.epigraph
+    return Sizes(
+        host_columns=embedded.program.num_columns,
+        host_rows=embedded.program.num_rows,
+        integers=embedded.program.num_integers,
+        networks=len(embedded.networks),
+        evaluations=sum(measured.num_blocks for measured in embedded.networks),
+        hidden_units=sum(measured.num_blocks * measured.network.num_hidden for measured in embedded.networks),
+        neural_rows=embedded.restrictions.num_restrictions,
+        added_columns=epigraph.num_columns,
+        added_rows=epigraph.num_rows,
+        slacks=embedded.restrictions.num_slacks,
+    )
+
+
+def _as_options(options: Options | Mapping[str, object] | None) -> Options:
+    if options is None:
+        return Options()
+    if isinstance(options, Options):
+        return options
+    if isinstance(options, Mapping):
+        return Options(**options)  # type: ignore[arg-type]
+    raise InputError(f"solve: options is an Options or a mapping of option names, received {type(options).__name__}.")
+
+
+def _as_starts(start, n: int) -> list[Array]:
+    if start is None:
+        return []
+    try:
+        array = np.array(start, dtype=np.float64)
+    except ValueError:
+        lengths = sorted({np.size(point) for point in start})
+        raise InputError(f"solve: every start is a point of {n} columns, received lengths {lengths}.") from None
+    points = np.atleast_2d(array)
+    if points.ndim != 2 or points.shape[1] != n:
+        raise InputError(
+            f"solve: a start has {points.shape[-1]} entries but the program has {n} columns. Give one point of shape ({n},) or several."
+        )
+    if not np.isfinite(points).all():
+        raise InputError(f"solve: start {int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])} has NaN or infinite entries.")
+    return list(points)

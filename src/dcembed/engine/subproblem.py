@@ -1,0 +1,168 @@
+"""The subproblem of the penalty convex-concave procedure (problem 9 of the paper), kept inside a solver.
+
+    minimize    phi_0(w) + G_obj - H^_obj(w) + tau * sum(slack)
+    subject to  a_i'w + G_i - H^_i(w) <= rhs_i + slack_i     (behind its indicator, if it has one)
+                the host, the epigraph of the components G, slack >= 0
+
+Columns are [w | auxiliary | slack], rows [host | epigraph | restrictions]. Between iterations only the objective and the
+restrictions change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.engine.epigraph import Epigraph
+from dcembed.engine.point import Point
+from dcembed.program.elimination import EmbeddedProgram
+from dcembed.program.indicators import largest_values, linearize_indicators, missing_bound, switch
+from dcembed.program.measurements import Tangents, kept_affine, largest_kept
+from dcembed.program.program import Indicator, Program
+from dcembed.program.tightening import tighten
+from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Subproblem:
+    """The fixed parts of all subproblems of a run.
+
+    Parameters
+    ----------
+    embedded
+        The embedded problem.
+    epigraph
+        How the components G are held.
+    host
+        The host as the solver takes it (indicators written as rows where it has none).
+    kept_slope, kept_constant
+        The affine part of every G, shapes (s + 1, n) and (s + 1,).
+    box
+        Bounds of the columns and of the unit part of every G on them: what the M of indicators are made of.
+        None where no restriction is behind an indicator.
+    """
+
+    embedded: EmbeddedProgram
+    epigraph: Epigraph
+    host: Program
+    kept_slope: sp.csr_array
+    kept_constant: Array
+    box: tuple[Array, Array, Array] | None
+
+    @property
+    def num_slacks(self) -> int:
+        return self.embedded.restrictions.num_slacks
+
+    @property
+    def num_columns(self) -> int:
+        return self.host.num_columns + self.epigraph.num_columns + self.num_slacks
+
+    @property
+    def first_restriction(self) -> int:
+        """Row number of the first restriction."""
+        return self.host.num_rows + self.epigraph.num_rows
+
+
+def build_subproblem(embedded: EmbeddedProgram, epigraph: Epigraph, backend: Backend) -> Subproblem:
+    """Everything about the subproblems that does not change over the iterations."""
+    slope, constant = kept_affine(embedded)
+    box = None
+    if (embedded.restrictions.indicator >= 0).any():
+        lb, ub = tighten(embedded.host)
+        box = lb, ub, largest_kept(embedded, lb, ub)
+        _check_reach(embedded, *box)
+    return Subproblem(embedded, epigraph, take_indicators(embedded, backend), slope, constant, box)
+
+
+def _check_reach(embedded: EmbeddedProgram, lb: Array, ub: Array, reach: Array) -> None:
+    """An input without bounds leaves a network behind an indicator without a largest value: name its column."""
+    endless = np.isinf(reach) & np.concatenate([[False], embedded.restrictions.indicator >= 0])
+    for measured in embedded.networks:
+        blocks = measured.terms.block[endless[measured.terms.measurement]]
+        entries = (blocks[:, None] * measured.network.num_inputs + np.arange(measured.network.num_inputs)).reshape(-1)
+        for column in measured.inputs.matrix[entries].indices:
+            if np.isinf(lb[column]) or np.isinf(ub[column]):
+                raise missing_bound(int(embedded.kept[column]), "lower" if np.isinf(lb[column]) else "upper")
+
+
+def take_indicators(embedded: EmbeddedProgram, backend: Backend) -> Program:
+    """The host with its indicators in the form that the backend takes."""
+    return embedded.host if backend.has_indicators else linearize_indicators(embedded.host, embedded.kept)
+
+
+def open_session(subproblem: Subproblem, backend: Backend, options: SessionOptions) -> Session:
+    """Put the fixed parts into a solver; restrictions are free rows until `update`."""
+    host, epigraph, num_slacks = subproblem.host, subproblem.epigraph, subproblem.num_slacks
+    extra = epigraph.num_columns + num_slacks
+    num_restrictions = subproblem.embedded.restrictions.num_restrictions
+    program = Program(
+        cost=np.concatenate([host.cost, np.zeros(extra)]),
+        quadratic=_pad(host.quadratic, extra) if host.quadratic is not None else None,
+        offset=host.offset,
+        rows=sp.block_array(
+            [
+                [host.rows, None, None],
+                [epigraph.on_host, epigraph.on_auxiliary, None],
+                [None, None, sp.csr_array((num_restrictions, num_slacks))],
+            ],
+            format="csr",
+        ),
+        row_lb=np.concatenate([host.row_lb, epigraph.row_lb, np.full(num_restrictions, -np.inf)]),
+        row_ub=np.concatenate([host.row_ub, np.full(epigraph.num_rows + num_restrictions, np.inf)]),
+        lb=np.concatenate([host.lb, epigraph.lb, np.zeros(num_slacks)]),
+        ub=np.concatenate([host.ub, np.full(extra, np.inf)]),
+        integer=np.concatenate([host.integer, np.zeros(extra, dtype=bool)]),
+        indicators=[Indicator(i.column, i.value, _pad_row(i.coefficients, extra), i.lb, i.ub) for i in host.indicators],
+    )
+    return backend.open(program, options)
+
+
+def limit_slacks(subproblem: Subproblem, session: Session, limit: float) -> None:
+    """Set the upper bound of all slacks: infinity, or zero to leave nothing but the restrictions themselves."""
+    host, epigraph = subproblem.host, subproblem.epigraph
+    lb = np.concatenate([host.lb, epigraph.lb, np.zeros(subproblem.num_slacks)])
+    ub = np.concatenate([host.ub, np.full(epigraph.num_columns, np.inf), np.full(subproblem.num_slacks, limit)])
+    session.set_bounds(lb, ub)
+
+
+def update(subproblem: Subproblem, session: Session, tangents: Tangents, penalty: float) -> None:
+    """Linearize the components H at a new point and set the penalty."""
+    host, epigraph = subproblem.host, subproblem.epigraph
+    slope = sp.csr_array(subproblem.kept_slope - tangents.slope)
+    constant = subproblem.kept_constant - tangents.constant
+    cost = np.concatenate(
+        [host.cost + slope[[0]].toarray()[0], epigraph.kept[[0]].toarray()[0], np.full(subproblem.num_slacks, penalty)],
+    )
+    session.set_cost(cost, host.offset + constant[0])
+
+    restrictions = subproblem.embedded.restrictions
+    size = restrictions.num_restrictions
+    on_host = sp.csr_array(restrictions.linear + slope[1:])
+    rhs = restrictions.rhs - constant[1:]
+    if subproblem.box is not None:
+        lb, ub, kept = subproblem.box
+        behind = np.flatnonzero(restrictions.indicator >= 0)
+        excess = np.zeros(size)
+        excess[behind] = largest_values(on_host[behind], lb, ub, subproblem.embedded.kept) + kept[1:][behind] - rhs[behind]
+        on_host, rhs = switch(on_host, rhs, restrictions.indicator, restrictions.indicator_value, excess)
+    slack = sp.csr_array((-np.ones(size), (np.arange(size), restrictions.slack)), shape=(size, subproblem.num_slacks))
+    matrix = sp.hstack([on_host, epigraph.kept[1:], slack], format="csr")
+    session.replace_rows(subproblem.first_restriction, matrix, np.full(size, -np.inf), rhs)
+
+
+def solve(subproblem: Subproblem, session: Session, limits: Limits, point: Point) -> Solution:
+    """Solve from `point`, extended to the auxiliary columns and slacks it needs."""
+    start = np.concatenate([point.w, subproblem.epigraph.values(point.w), point.slack])
+    return session.solve(limits, start)
+
+
+def _pad(matrix: sp.csr_array, extra: int) -> sp.csr_array:
+    return sp.csr_array(sp.block_diag([matrix, sp.csr_array((extra, extra))], format="csr"))
+
+
+def _pad_row(row: sp.csr_array, extra: int) -> sp.csr_array:
+    return sp.csr_array(sp.hstack([row, sp.csr_array((1, extra))]))

@@ -1,0 +1,128 @@
+"""Settings of a run."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from dcembed.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from dcembed.result import Iteration
+
+FORMULATIONS = ("shared", "two-path")
+DECOMPOSITIONS = ("global",)
+
+T = TypeVar("T")
+
+
+def reject_unknown_names(cls: type[T]) -> type[T]:
+    """Make an unknown keyword an OptionError that lists the known ones."""
+    init = cls.__init__
+    known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+
+    @functools.wraps(init)
+    def checked(self, **kwargs) -> None:
+        for name in kwargs:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                raise OptionError(f"Options: unknown option {name!r}.{hint} Accepted: {', '.join(known)}.")
+        init(self, **kwargs)
+
+    cls.__init__ = checked  # type: ignore[method-assign]
+    return cls
+
+
+@reject_unknown_names
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Settings of `dcembed.solve`. An unknown name is an error.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds for the whole run, subproblems included.
+    max_iterations
+        Subproblems from each start.
+    max_starts
+        Starting points to try, as long as none has led to a feasible point, when `solve` is given none.
+    formulation
+        How the kept convex component is held: "shared" (the paper's, one column per hidden unit) or "two-path" (its ablation).
+    decomposition
+        Where the network is split: "global", one split for the whole input space.
+    initial_penalty
+        tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
+    penalty_growth
+        mu, the factor on the penalty after an infeasible candidate.
+    max_penalty
+        tau_max. None is 1e6 times the initial penalty.
+    feasibility_tol
+        eps_feas: a point is feasible when no constraint of the problem, measured, is violated by more.
+    objective_tol
+        eps_obj: two consecutive feasible candidates whose objectives agree to this, relative to max(1, |F|), end a start.
+    solver
+        Backend of the subproblems: "highs", "piqp", "scip". None chooses by the problem.
+    solver_options
+        Options of that solver by its own names.
+    threads
+        Threads the solver may use.
+    seed
+        Seed of the solver and of random starts. The same seed gives the same trace.
+    callback
+        Called with each `Iteration`; return True to stop.
+    verbose
+        Print a live log.
+    """
+
+    time_limit: float = np.inf
+    max_iterations: int = 100
+    max_starts: int = 5
+    formulation: str = "shared"
+    decomposition: str = "global"
+    initial_penalty: float | None = None
+    penalty_growth: float = 10.0
+    max_penalty: float | None = None
+    feasibility_tol: float = 1e-5
+    objective_tol: float = 1e-6
+    solver: str | None = None
+    solver_options: Mapping[str, object] = field(default_factory=dict)
+    threads: int = 1
+    seed: int = 0
+    callback: Callable[[Iteration], bool | None] | None = None
+    verbose: bool = True
+
+    def __post_init__(self) -> None:
+        _require(self, "time_limit", _is_number(self.time_limit) and self.time_limit >= 0, "a number of seconds, at least 0")
+        _require(self, "max_iterations", _is_whole(self.max_iterations) and self.max_iterations >= 0, "a whole number, at least 0")
+        _require(self, "max_starts", _is_whole(self.max_starts) and self.max_starts >= 1, "a whole number, at least 1")
+        _require(self, "formulation", self.formulation in FORMULATIONS, f"one of {', '.join(map(repr, FORMULATIONS))}")
+        _require(self, "decomposition", self.decomposition in DECOMPOSITIONS, f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
+        for name in ("initial_penalty", "max_penalty"):
+            value = getattr(self, name)
+            _require(self, name, value is None or (_is_number(value) and 0 < value < np.inf), "a positive number, or None")
+        _require(self, "penalty_growth", _is_number(self.penalty_growth) and 1 < self.penalty_growth < np.inf, "a number above 1")
+        _require(self, "feasibility_tol", _is_number(self.feasibility_tol) and 0 < self.feasibility_tol < np.inf, "a positive number")
+        _require(self, "objective_tol", _is_number(self.objective_tol) and 0 <= self.objective_tol < np.inf, "a number, at least 0")
+        _require(self, "solver_options", isinstance(self.solver_options, Mapping), "a mapping of option names to values")
+        _require(self, "threads", _is_whole(self.threads) and self.threads >= 1, "a whole number, at least 1")
+        _require(self, "seed", _is_whole(self.seed) and self.seed >= 0, "a whole number, at least 0")
+        _require(self, "callback", self.callback is None or callable(self.callback), "a function of one Iteration, or None")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _require(options: Options, name: str, holds: bool, accepted: str) -> None:
+    if not holds:
+        raise InputError(f"Options: {name}={getattr(options, name)!r} is not accepted. Give {accepted}.")

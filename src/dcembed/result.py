@@ -1,0 +1,187 @@
+"""What a run returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from dcembed.program.embedding import Embedding
+from dcembed.program.program import Program
+from dcembed.program.verify import Verification, verify
+
+Array = np.ndarray
+
+
+class Status(Enum):
+    """Why a run ended. The value is the help text. Whether the point is feasible is `Result.is_feasible`, always measured."""
+
+    LOCALLY_SOLVED = (
+        "Two consecutive feasible candidates have the same objective: the point is a local solution of the convex-concave "
+        "procedure. Better points may exist; try other starts."
+    )
+    LOCALLY_INFEASIBLE = (
+        "The violation stopped shrinking at the largest penalty before a feasible point was found. This proves nothing about "
+        "the problem; try other starts, a larger max_penalty or a larger feasibility_tol."
+    )
+    TIME_LIMIT = "The time limit was reached; the best point so far is returned. Raise time_limit to go on from it with start=result.x."
+    ITERATION_LIMIT = (
+        "The iteration limit was reached; the best point so far is returned. Raise max_iterations, or go on from it with start=result.x."
+    )
+    HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
+    UNBOUNDED = "The objective is unbounded below in a subproblem. Bound the columns, above all those the network's inputs depend on."
+    NUMERICAL_ERROR = (
+        "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "
+        "columns to similar sizes."
+    )
+    INTERRUPTED = "The run was interrupted by Ctrl-C or by the callback; the best point so far is returned."
+
+    @property
+    def help(self) -> str:
+        """What the status means and what to do next."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One subproblem.
+
+    Parameters
+    ----------
+    start
+        Which starting point, counted from 0.
+    number
+        Which subproblem from that start, counted from 1.
+    seconds
+        Time since the run began.
+    objective, violation
+        F and V of the candidate, measured; NaN and inf where the solver returned none.
+    merit
+        F + tau * (sum of the violations of the neural rows), the penalized true objective.
+    penalty
+        tau of this subproblem; inf where no slack was allowed at all.
+    step
+        Largest change of a column from the last point.
+    solver_status
+        The solver's own words.
+    is_incumbent
+        Whether the candidate (or its completion) became the best feasible point.
+    """
+
+    start: int
+    number: int
+    seconds: float
+    objective: float
+    violation: float
+    merit: float
+    penalty: float
+    step: float
+    solver_status: str
+    is_incumbent: bool
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Columns and rows of a subproblem beside those of the host."""
+
+    host_columns: int
+    host_rows: int
+    integers: int
+    networks: int
+    evaluations: int
+    hidden_units: int
+    neural_rows: int
+    added_columns: int
+    added_rows: int
+    slacks: int
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The best point of a run, measured against the problem itself.
+
+    Parameters
+    ----------
+    status
+        Why the run ended; `status.help` says what it means.
+    x
+        Values of all columns, predictions included; None if no point was found.
+    objective
+        F at x, recomputed in float64; NaN without a point.
+    violation
+        V at x, the largest violation of any constraint, recomputed; inf without a point.
+    is_feasible
+        violation <= feasibility_tol.
+    incumbents
+        (seconds, objective) of every improving feasible point.
+    history
+        One `Iteration` per subproblem.
+    seconds
+        Time of the whole run.
+    solver
+        Backend of the subproblems.
+    sizes
+        What the problem has and what was added to it.
+    program, embeddings, feasibility_tol
+        What the point was measured against.
+    """
+
+    status: Status
+    x: Array | None
+    objective: float
+    violation: float
+    is_feasible: bool
+    incumbents: list[tuple[float, float]]
+    history: list[Iteration]
+    seconds: float
+    solver: str
+    sizes: Sizes
+    program: Program
+    embeddings: Sequence[Embedding]
+    feasibility_tol: float
+
+    def verify(self) -> Verification:
+        """Measure x again, constraint kind by constraint kind."""
+        if self.x is None:
+            return Verification(np.nan, *([np.inf] * 5))
+        return verify(self.program, self.embeddings, self.x)
+
+    def summary(self) -> str:
+        """A few lines for a person."""
+        if self.x is None:
+            point = "no point found"
+        else:
+            kind = "feasible" if self.is_feasible else "NOT feasible"
+            point = f"objective {self.objective:.9g}, violation {self.violation:.2g} ({kind}, tolerance {self.feasibility_tol:.2g})"
+        lines = [
+            f"Status      {self.status.name}",
+            f"Point       {point}",
+            f"Work        {len(self.history)} subproblems on {self.solver}, {self.seconds:.2f} s, {len(self.incumbents)} improving points",
+        ]
+        if self.incumbents:
+            lines.append(f"Best found  after {self.incumbents[-1][0]:.2f} s")
+        return "\n".join([*lines, self.status.help])
+
+    def __repr__(self) -> str:
+        return f"Result({self.status.name}, objective={self.objective:.9g}, violation={self.violation:.2g}, {self.seconds:.2f} s)"
+
+
+def build_result(
+    status: Status, x: Array | None, program: Program, embeddings: Sequence[Embedding], feasibility_tol: float, **rest
+) -> Result:
+    """A result whose objective and violation are measured here, from the problem alone."""
+    measured = verify(program, embeddings, x) if x is not None else None
+    violation = measured.violation if measured else np.inf
+    return Result(
+        status=status,
+        x=x,
+        objective=measured.objective if measured else np.nan,
+        violation=violation,
+        is_feasible=violation <= feasibility_tol,
+        program=program,
+        embeddings=embeddings,
+        feasibility_tol=feasibility_tol,
+        **rest,
+    )

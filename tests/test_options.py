@@ -1,0 +1,122 @@
+"""Options: checked, and each of them changes something."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+import dcembed
+from dcembed import Options
+from dcembed.errors import InputError, OptionError
+from problems import box_problem, level_problem, quiet, random_mlp
+
+
+def says(text: str) -> str:
+    return "^" + re.escape(text)
+
+
+def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
+    with pytest.raises(
+        OptionError, match=says("Options: unknown option 'tme_limit'. Did you mean 'time_limit'? Accepted: time_limit, max_iterations,")
+    ):
+        Options(tme_limit=3)
+    with pytest.raises(TypeError):
+        Options(verbosity=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("time_limit", -1, "Options: time_limit=-1 is not accepted. Give a number of seconds, at least 0."),
+        ("time_limit", "60", "Options: time_limit='60' is not accepted. Give a number of seconds, at least 0."),
+        ("time_limit", np.nan, "Options: time_limit=nan is not accepted."),
+        ("max_iterations", 2.5, "Options: max_iterations=2.5 is not accepted. Give a whole number, at least 0."),
+        ("max_starts", 0, "Options: max_starts=0 is not accepted. Give a whole number, at least 1."),
+        ("formulation", "big-m", "Options: formulation='big-m' is not accepted. Give one of 'shared', 'two-path'"),
+        ("decomposition", "none", "Options: decomposition='none' is not accepted. Give one of 'global'"),
+        ("initial_penalty", 0.0, "Options: initial_penalty=0.0 is not accepted. Give a positive number, or None."),
+        ("penalty_growth", 1.0, "Options: penalty_growth=1.0 is not accepted. Give a number above 1."),
+        ("max_penalty", np.inf, "Options: max_penalty=inf is not accepted. Give a positive number, or None."),
+        ("feasibility_tol", 0, "Options: feasibility_tol=0 is not accepted. Give a positive number."),
+        ("objective_tol", -1e-6, "Options: objective_tol=-1e-06 is not accepted. Give a number, at least 0."),
+        ("solver_options", 3, "Options: solver_options=3 is not accepted. Give a mapping of option names to values."),
+        ("threads", 0, "Options: threads=0 is not accepted. Give a whole number, at least 1."),
+        ("seed", -1, "Options: seed=-1 is not accepted. Give a whole number, at least 0."),
+        ("callback", 1, "Options: callback=1 is not accepted. Give a function of one Iteration, or None."),
+    ],
+)
+def test_a_bad_value_says_what_is_accepted(name, value, text):
+    with pytest.raises(InputError, match=says(text)):
+        Options(**{name: value})
+
+
+def solve(**changes):
+    program, embedding = level_problem(17)
+    return dcembed.solve(program, embedding, options=quiet(**changes))
+
+
+def trace(result):
+    return [(record.objective, record.penalty, record.solver_status) for record in result.history]
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [
+        ({"time_limit": 0.0}, lambda r: r.status),
+        ({"max_iterations": 1}, lambda r: len(r.history)),
+        ({"formulation": "two-path"}, lambda r: r.sizes.added_columns),
+        ({"initial_penalty": 0.01}, trace),
+        ({"initial_penalty": 0.01, "penalty_growth": 2.0}, trace),
+        ({"initial_penalty": 0.01, "max_penalty": 0.02}, trace),
+        ({"feasibility_tol": 0.5}, trace),
+        ({"objective_tol": 0.9}, trace),
+        ({"solver": "piqp"}, lambda r: r.solver),
+        ({"solver_options": {"simplex_iteration_limit": 1, "presolve": "off"}}, lambda r: (r.status, trace(r))),
+        ({"callback": lambda record: True}, lambda r: r.status),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
+)
+def test_every_option_changes_something(changes, differs):
+    assert differs(solve(**changes)) != differs(solve())
+
+
+def test_further_starts_are_tried_when_none_is_given_and_the_first_leads_nowhere():
+    program, embedding = level_problem(3)
+    one = dcembed.solve(program, embedding, options=quiet(max_starts=1))
+    more = dcembed.solve(program, embedding, options=quiet(max_starts=5))
+    assert one.status is dcembed.Status.LOCALLY_INFEASIBLE
+    assert more.status is dcembed.Status.LOCALLY_SOLVED
+    assert more.is_feasible
+    given = dcembed.solve(program, embedding, start=one.x, options=quiet(max_starts=5))
+    assert given.status is dcembed.Status.LOCALLY_INFEASIBLE
+
+
+def test_seed_and_threads_reach_the_solver(monkeypatch):
+    from dcembed.solvers import BACKENDS
+
+    seen = []
+    real = BACKENDS["highs"]
+    spy = dataclasses.replace(real, open=lambda program, options: seen.append(options) or real.open(program, options))
+    monkeypatch.setitem(BACKENDS, "highs", spy)
+    solve(seed=17, threads=2)
+    assert {(options.seed, options.threads) for options in seen} == {(17, 2)}
+
+
+def test_verbose_false_is_silent_and_true_is_not(capsys):
+    solve()
+    assert capsys.readouterr().out == ""
+    solve(verbose=True)
+    assert "LOCALLY_SOLVED" in capsys.readouterr().out
+
+
+def test_a_mapping_serves_as_options():
+    network = random_mlp(4, (2, 8, 1))
+    program, embedding = box_problem(network, np.zeros(2), 1.0)
+    assert dcembed.solve(program, embedding, options={"verbose": False, "max_iterations": 1}).is_feasible
+    with pytest.raises(OptionError, match="unknown option 'iterations'"):
+        dcembed.solve(program, embedding, options={"iterations": 1})
+    with pytest.raises(InputError, match=re.escape("solve: options is an Options or a mapping of option names, received int.")):
+        dcembed.solve(program, embedding, options=3)

@@ -1,0 +1,117 @@
+"""Results: measured, explained, and printed."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
+
+import dcembed
+from dcembed import Embedding, Program, Status
+from dcembed.errors import InputError
+
+
+def test_every_status_has_a_help_text_that_says_what_to_do():
+    assert {status.name for status in Status} == {
+        "LOCALLY_SOLVED",
+        "LOCALLY_INFEASIBLE",
+        "TIME_LIMIT",
+        "ITERATION_LIMIT",
+        "HOST_INFEASIBLE",
+        "UNBOUNDED",
+        "NUMERICAL_ERROR",
+        "INTERRUPTED",
+    }
+    assert len({status.help for status in Status}) == len(Status)
+    assert all(len(status.help) > 60 for status in Status)
+
+
+def test_incumbents_are_feasible_points_that_improve_in_time_and_objective():
+    program, embedding = level_problem(17)
+    result = dcembed.solve(program, embedding, options=quiet())
+    seconds, objectives = zip(*result.incumbents, strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(objectives) == sorted(objectives, reverse=True)
+    assert len(set(objectives)) == len(objectives)
+    assert objectives[-1] == result.objective
+    assert seconds[-1] <= result.seconds
+
+
+def test_history_has_one_record_per_subproblem():
+    program, embedding = level_problem(17)
+    result = dcembed.solve(program, embedding, start=[np.zeros(3), np.ones(3)], options=quiet())
+    assert [r.number for r in result.history if r.start == 0] == list(range(1, 1 + sum(r.start == 0 for r in result.history)))
+    assert {r.start for r in result.history} == {0, 1}
+    for record in result.history:
+        assert record.penalty > 0
+        assert record.step >= 0
+        assert record.solver_status == "Optimal"
+        assert record.merit >= record.objective - 1e-12
+
+
+def test_a_result_verifies_itself():
+    program, embedding = binary_problem(0)
+    result = dcembed.solve(program, embedding, options=quiet())
+    measured = result.verify()
+    assert measured.objective == result.objective
+    assert measured.violation == result.violation
+    assert measured.integrality == 0.0
+    assert measured.predictions == 0.0
+
+
+def test_without_a_point_there_is_nothing_to_report_but_the_status():
+    network = random_mlp(0, (1, 4, 1))
+    program = Program(cost=[0.0, 1.0], rows=[[1.0, 0.0]], row_lb=3.0, lb=[-1.0, -np.inf], ub=[1.0, np.inf])
+    result = dcembed.solve(program, Embedding(network, [0], [1]), options=quiet())
+    assert result.x is None
+    assert np.isnan(result.objective)
+    assert result.violation == np.inf
+    assert result.verify().violation == np.inf
+    assert "no point found" in result.summary()
+    assert Status.HOST_INFEASIBLE.help in result.summary()
+
+
+def test_sizes_say_what_was_added():
+    program, embedding = box_problem(random_mlp(0, (2, 5, 3, 1)), np.ones(2), 1.0, limit=1.0)
+    sizes = dcembed.solve(program, embedding, options=quiet(max_iterations=0)).sizes
+    assert (sizes.host_columns, sizes.integers, sizes.networks, sizes.evaluations) == (3, 0, 1, 1)
+    assert (sizes.hidden_units, sizes.added_columns, sizes.added_rows, sizes.neural_rows, sizes.slacks) == (8, 8, 8, 1, 1)
+
+
+def test_the_log_reads_like_a_solvers(capsys):
+    program, embedding = level_problem(17)
+    dcembed.solve(program, embedding, options=quiet(verbose=True))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"dcembed {dcembed.__version__}  penalty convex-concave procedure, shared + global, on highs"
+    assert lines[1] == "  host      LP: 3 columns, 0 rows, 0 integers"
+    assert lines[2] == "  networks  1, evaluated 1 times: 14 hidden units, 1 neural restrictions"
+    assert lines[3] == "  added     14 columns, 14 rows, 1 slacks, 0 binaries"
+    assert lines[5].split() == ["start", "iter", "time", "objective", "violation", "best", "feasible", "penalty", "step", "solver"]
+    body = lines[6 : lines.index("", 6)]
+    assert re.fullmatch(r" +0 +0  +\d+\.\d\ds +-?[\d.e+-]+ +[\d.e+-]+ +- +start", body[0])
+    assert all(re.match(r" +0 +\d+[* ] +\d+\.\d\ds ", line) for line in body)
+    assert any("*" in line for line in body)
+    assert lines[lines.index("", 6) + 1] == "Status      LOCALLY_SOLVED"
+    assert lines[-1] == Status.LOCALLY_SOLVED.help
+
+
+@pytest.mark.parametrize(
+    ("start", "text"),
+    [
+        (np.zeros(4), "solve: a start has 4 entries but the program has 3 columns. Give one point of shape (3,) or several."),
+        ([np.zeros(3), np.zeros(2)], "solve: every start is a point of 3 columns, received lengths [2, 3]."),
+        (np.array([0.0, np.nan, 0.0]), "solve: start 0 has NaN or infinite entries."),
+    ],
+)
+def test_a_bad_start_is_named(start, text):
+    program, embedding = level_problem(17)
+    with pytest.raises(InputError, match="^" + re.escape(text) + "$"):
+        dcembed.solve(program, embedding, start=start, options=quiet())
+
+
+def test_embeddings_must_fit_the_program():
+    network = random_mlp(0, (1, 4, 1))
+    with pytest.raises(InputError, match=re.escape("Embedding 0: outputs name column 5, but columns go from 0 to 1.")):
+        dcembed.solve(Program(cost=[1.0, 1.0]), Embedding(network, [0], [5]), options=quiet())
