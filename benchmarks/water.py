@@ -1,0 +1,62 @@
+"""Water treatment (section 5.2 of the paper): how many samples can shared treatment budgets make potable?
+
+x_i = b_i - r_i + a_i,   y_i = 1  =>  score(x_i) >= 1e-4,   sum r <= R,   sum a <= A,   maximize sum y
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.data import data_file
+from benchmarks.instance import Instance
+from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
+
+NUM_FEATURES = 9
+MARGIN = 1e-4
+# Ranges of the budgets in the order of the features.
+LOW = np.array([1.8, 20, 180, 0.9, 19, 19, 1.2, 4.5, 0.9])
+HIGH = np.array([2.5, 25, 250, 1.1, 21, 21, 1.8, 6, 1.1])
+
+
+def load_water_network() -> Network:
+    """The classifier on raw features; its output is the logit."""
+    return load_network(data_file("water_classifier.npz"))
+
+
+def budgets(data_seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Removal and addition budgets."""
+    rng = np.random.RandomState(data_seed)
+    return rng.uniform(LOW, HIGH), rng.uniform(LOW, HIGH)
+
+
+def untreated_samples(num_samples: int, cohort: int) -> np.ndarray:
+    """The features of the first samples of a cohort, shape (N, 9)."""
+    features = np.genfromtxt(data_file("water_quality.csv"), delimiter=",", skip_header=1)[:, :NUM_FEATURES]
+    with np.load(data_file("water_classifier.npz")) as archive:
+        pool = archive["pool_rows"]
+    return features[np.random.RandomState(cohort).permutation(pool)[:num_samples]]
+
+
+def water_instance(network: Network, num_samples: int, cohort: int) -> Instance:
+    """Columns r (N x 9), a (N x 9), scores s (N), decisions y (N)."""
+    size = NUM_FEATURES * num_samples
+    n = 2 * size + 2 * num_samples
+    score, decision = 2 * size + np.arange(num_samples), 2 * size + num_samples + np.arange(num_samples)
+    treat = sp.csr_array((np.repeat([-1.0, 1.0], size), (np.tile(np.arange(size), 2), np.arange(2 * size))), shape=(size, n))
+    feature = np.tile(np.arange(NUM_FEATURES), num_samples)
+    use = sp.csr_array((np.ones(2 * size), (np.concatenate([feature, NUM_FEATURES + feature]), np.arange(2 * size))), shape=(18, n))
+    cost, lb, ub = np.zeros(n), np.zeros(n), np.full(n, np.inf)
+    cost[decision], lb[score], ub[decision] = -1.0, -np.inf, 1.0
+    unit = sp.eye_array(n, format="csr")
+    program = Program(
+        cost=cost,
+        rows=use,
+        row_ub=np.concatenate(budgets()),
+        lb=lb,
+        ub=ub,
+        integer=decision,
+        indicators=[Indicator(y, 1, unit[[s]], lb=MARGIN) for s, y in zip(score, decision, strict=True)],
+    )
+    embedding = Embedding(network, AffineInputs(treat, untreated_samples(num_samples, cohort)), score)
+    return Instance(f"water N={num_samples} cohort {cohort}", program, (embedding,), [np.zeros(n)])

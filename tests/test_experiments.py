@@ -1,0 +1,71 @@
+"""The experiments of the paper, at sizes that a test can afford, with the paper's method."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from benchmarks.pooling import all_designs, load_pooling_network, pooling_instance, surrogate_profit
+from benchmarks.qp import load_qp_network, qp_instance
+from benchmarks.water import budgets, load_water_network, water_instance
+
+import dcembed
+from dcembed import Status
+from problems import FORMULATIONS, quiet
+
+POOLING_OPTIMA = {5: 190.5408, 6: 167.8190, 7: 180.4798}
+
+
+@pytest.mark.parametrize("m", POOLING_OPTIMA)
+@pytest.mark.usefixtures("data_folder")
+def test_pooling_reaches_the_optimum_of_the_surrogate_from_the_stated_starts(m):
+    instance = pooling_instance(load_pooling_network(), m, trial=0)
+    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=quiet())
+    assert result.status is Status.LOCALLY_SOLVED
+    assert result.is_feasible
+    assert -result.objective == pytest.approx(POOLING_OPTIMA[m], abs=1e-4)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_the_pooling_optima_are_those_of_enumeration():
+    network, designs = load_pooling_network(), all_designs()
+    assert len(designs) == 495
+    for m, optimum in POOLING_OPTIMA.items():
+        assert surrogate_profit(network, m, designs).max() == pytest.approx(optimum, abs=1e-4)
+
+
+@functools.cache
+def solve_qp(depth: int, trial: int, formulation: str):
+    instance = qp_instance(load_qp_network(64, depth, trial), trial)
+    options = quiet(formulation=formulation, initial_penalty=100.0, time_limit=200.0)
+    return dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=options)
+
+
+@pytest.mark.parametrize("trial", range(3))
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_qp_ends_locally_solved_at_a_feasible_point_with_neural_rows_active(formulation, depth, trial):
+    result = solve_qp(depth, trial, formulation)
+    assert result.status is Status.LOCALLY_SOLVED
+    assert result.is_feasible
+    predictions = result.x[150:]
+    assert np.sum(predictions > -1e-4) >= 3
+    assert result.objective < -0.05
+    # Both formulations solve the same subproblems, along possibly different optimal faces.
+    assert result.objective == pytest.approx(solve_qp(depth, trial, "shared").objective, rel=0.01)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_water_at_its_smallest_size_counts_only_what_is_verified():
+    network = load_water_network()
+    instance = water_instance(network, 25, 0)
+    removal, addition = budgets()
+    assert removal[0] == pytest.approx(2.18416945)
+    assert addition[-1] == pytest.approx(1.06652397)
+    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=quiet(time_limit=15.0))
+    assert result.is_feasible
+    counted = result.x[-25:] == 1
+    points = instance.embeddings[0].points(result.x)
+    assert counted.sum() == -result.objective >= 5
+    assert np.all(network(points)[counted, 0] >= 1e-4 - 1e-5)
