@@ -1,0 +1,49 @@
+"""Every example runs, and the code of the README does what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("train_"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_ends_feasible(path):
+    run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=200, cwd=ROOT)
+    assert run.returncode == 0, run.stderr
+    assert "LOCALLY_SOLVED" in run.stdout
+    assert "NOT feasible" not in run.stdout
+    for picture in re.findall(r"Picture: (\S+)", run.stdout):
+        assert (ROOT / picture).stat().st_size > 20_000
+
+
+def test_the_reactor_is_run_within_its_limits():
+    sys.path.insert(0, str(ROOT / "examples"))
+    import reactor
+
+    result = reactor.main()
+    assert result.is_feasible
+    assert result.x[reactor.IMPURITY] <= reactor.MAX_IMPURITY + 1e-5
+    assert result.x[reactor.CHARGES] == round(result.x[reactor.CHARGES])
+    assert -result.objective > 1.0
+
+
+def test_the_code_of_the_readme_runs_and_prints_what_is_shown(capsys):
+    text = (ROOT / "README.md").read_text()
+    code = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    exec(compile(code.group(1), "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.strip().endswith(code.group(2).strip())
+
+
+def test_what_the_documents_link_to_exists():
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / link).exists(), f"{document.name} links to {link}"
