@@ -45,7 +45,7 @@ def violation_of(embedded: EmbeddedProgram, w: np.ndarray) -> float:
     return max(verify(embedded.host, [], w).violation, excess.max(initial=0.0))
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(cases())
 def test_objective_and_violation_are_those_of_the_users_program(case):
     embedded = case.eliminate()
@@ -56,7 +56,7 @@ def test_objective_and_violation_are_those_of_the_users_program(case):
         assert np.isclose(violation_of(embedded, w), truth.violation, **CLOSE)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(cases())
 def test_the_same_holds_at_points_with_true_predictions(case):
     embedded = case.eliminate()

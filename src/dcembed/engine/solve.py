@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dcembed.engine.ccp import SOLVER_ERRORS, Run, run_ccp
+from dcembed.engine.ccp import run_ccp
 from dcembed.engine.completion import find_start, open_host, random_start
 from dcembed.engine.incumbent import Incumbent
 from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
+from dcembed.engine.run import Run, attempt, failure
 from dcembed.engine.shared import build_shared
 from dcembed.engine.subproblem import build_subproblem, open_session
 from dcembed.engine.two_path import build_two_path
@@ -158,11 +159,8 @@ def _report(statuses: list[Status]) -> Status:
 
 
 def _find_start(run: Run) -> Solution:
-    try:
-        with run.log.working("solving the host without its neural rows"):
-            return find_start(run.host, run.clock.limits())
-    except SOLVER_ERRORS as error:
-        return Solution(SolveStatus.FAILED, None, str(error))
+    with run.log.working("solving the host without its neural rows"):
+        return attempt(lambda: find_start(run.host, run.clock.limits()), failure)
 
 
 def _sizes(run: Run) -> Sizes:

@@ -1,35 +1,182 @@
-"""Bounds of the pre-activations over a box of inputs, by interval arithmetic."""
+"""Bounds of the pre-activations over boxes of inputs, batched over the boxes.
+
+Forward: every unit is held between two linear functions of the input, pushed stage by stage; cheap on wide layers because only the
+few inputs are carried along. Backward: the pre-activations of a stage are written in terms of earlier and earlier stages down to
+the input; tighter on deep networks, where the forward bounds have lost their grip, and used there for the units still open.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from dcembed.network.network import Affine, Array, Matrix, Network
 from dcembed.network.split import negative_part, positive_part
 
+# The stage from which on backward bounds pay: measured, they leave 72 instead of 212 open units on 6 stages of 64, but cost ten
+# times the forward ones on 3 stages of 256 for a quarter fewer.
+FIRST_BACKWARD_STAGE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Two linear functions around each entry, in s in [-1, 1]^d with x = middle + radius * s; shapes (k, n) and (k, n, d)."""
+
+    low: Array
+    low_slope: Array
+    high: Array
+    high_slope: Array
+
 
 def bound(network: Network, lb: Array, ub: Array) -> list[tuple[Array, Array]]:
-    """Lower and upper bounds of a_1..a_L over each box, batched.
+    """Lower and upper bounds of a_1..a_L over each box.
 
     Parameters
     ----------
     lb, ub
-        Boxes, shape (k, num_inputs); entries may be infinite.
+        Boxes, shape (k, num_inputs); entries may be infinite, which leaves plain interval arithmetic.
 
     Returns
     -------
     For each stage a pair of arrays (k, width).
     """
-    sources = [(np.atleast_2d(lb), np.atleast_2d(ub))]
+    lb, ub = np.atleast_2d(lb), np.atleast_2d(ub)
+    if not (np.isfinite(lb).all() and np.isfinite(ub).all()):
+        return _bound_by_intervals(network, lb, ub)
+    middle, radius = (lb + ub) / 2, (ub - lb) / 2
+    sources = [_input_lines(middle, radius)]
+    result: list[tuple[Array, Array]] = []
+    for index, stage in enumerate(network.stages):
+        lines = _push(stage, sources)
+        low, high = lines.low - _reach(lines.low_slope), lines.high + _reach(lines.high_slope)
+        if index >= FIRST_BACKWARD_STAGE:
+            low, high = _refine(network, index, low, high, result, middle, radius)
+        result.append((low, high))
+        sources.append(_relax(lines, low, high))
+    return result
+
+
+def _input_lines(middle: Array, radius: Array) -> Lines:
+    slope = radius[:, :, None] * np.eye(middle.shape[1])
+    return Lines(middle, slope, middle, slope)
+
+
+def _reach(slope: Array) -> Array:
+    return np.abs(slope).sum(axis=2)
+
+
+def _push(affine: Affine, sources: list[Lines]) -> Lines:
+    """Lines around an affine map of the sources."""
+    k = sources[0].low.shape[0]
+    low, high = np.tile(affine.bias, (k, 1)), np.tile(affine.bias, (k, 1))
+    shape = (k, affine.num_rows, sources[0].low_slope.shape[2])
+    low_slope, high_slope = np.zeros(shape), np.zeros(shape)
+    for source, block in affine.weights.items():
+        lines = sources[source]
+        if source == 0:
+            # The input is its own line: no need to tell the signs apart.
+            low, high = low + lines.low @ block.T, high + lines.high @ block.T
+            slope = _apply(block, lines.low_slope)
+            low_slope, high_slope = low_slope + slope, high_slope + slope
+            continue
+        plus, minus = positive_part(block), negative_part(block)
+        low = low + lines.low @ plus.T - lines.high @ minus.T
+        high = high + lines.high @ plus.T - lines.low @ minus.T
+        low_slope = low_slope + _apply(plus, lines.low_slope) - _apply(minus, lines.high_slope)
+        high_slope = high_slope + _apply(plus, lines.high_slope) - _apply(minus, lines.low_slope)
+    return Lines(low, low_slope, high, high_slope)
+
+
+def _apply(block: Matrix, slope: Array) -> Array:
+    """block @ slope for each box, as one product: slope is (k, n, d)."""
+    k, n, d = slope.shape
+    flat = block @ slope.transpose(1, 0, 2).reshape(n, k * d)
+    return flat.reshape(-1, k, d).transpose(1, 0, 2)
+
+
+def _relax(lines: Lines, low: Array, high: Array) -> Lines:
+    """Lines around max(a, 0)."""
+    upper, lower, lift = _relaxation(low, high)
+    return Lines(
+        lower * lines.low,
+        lower[:, :, None] * lines.low_slope,
+        upper * lines.high + lift,
+        upper[:, :, None] * lines.high_slope,
+    )
+
+
+def _relaxation(low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """max(a, 0) <= upper * a + lift and >= lower * a on [low, high]."""
+    open_ = (low < 0) & (high > 0)
+    width = np.where(open_, high - low, 1.0)
+    upper = np.where(open_, high / width, (low >= 0).astype(np.float64))
+    lower = np.where(open_, (high > -low).astype(np.float64), (low >= 0).astype(np.float64))
+    return upper, lower, np.where(open_, -upper * low, 0.0)
+
+
+def _refine(
+    network: Network, index: int, low: Array, high: Array, earlier: list[tuple[Array, Array]], middle: Array, radius: Array
+) -> tuple[Array, Array]:
+    """Backward bounds for the units of a stage that are open in some box."""
+    units = np.flatnonzero(((low < 0) & (high > 0)).any(axis=0))
+    if units.size == 0:
+        return low, high
+    relaxations = [_relaxation(a, b) for a, b in earlier]
+    stage = network.stages[index]
+    low, high = low.copy(), high.copy()
+    high[:, units] = np.minimum(high[:, units], _trace_back(network, stage, units, relaxations, middle, radius, 1.0))
+    low[:, units] = np.maximum(low[:, units], -_trace_back(network, stage, units, relaxations, middle, radius, -1.0))
+    # Two valid bounds can cross by rounding only.
+    return np.minimum(low, high), high
+
+
+def _trace_back(
+    network: Network, stage: Affine, units: Array, relaxations: list[tuple[Array, Array, Array]], middle: Array, radius: Array, sign: float
+) -> Array:
+    """Upper bounds of sign * a[units], shape (k, number of units)."""
+    k, q = middle.shape[0], units.size
+    total = np.tile(sign * stage.bias[units], (k, 1))
+    weights: dict[int, Array] = {}
+
+    def spread(coefficients: Array | None, affine: Affine) -> None:
+        for source, block in affine.weights.items():
+            part = sign * _rows(block, units)[None] if coefficients is None else coefficients @ block
+            weights[source] = weights[source] + part if source in weights else np.broadcast_to(part, (k, q, part.shape[2]))
+
+    spread(None, stage)
+    for source in sorted((s for s in range(len(relaxations), 0, -1)), reverse=True):
+        if source not in weights:
+            continue
+        upper, lower, lift = relaxations[source - 1]
+        weight = weights.pop(source)
+        plus, minus = np.maximum(weight, 0.0), np.minimum(weight, 0.0)
+        total = total + np.einsum("kqn,kn->kq", plus, lift)
+        coefficients = plus * upper[:, None, :] + minus * lower[:, None, :]
+        affine = network.stages[source - 1]
+        total = total + coefficients @ affine.bias
+        spread(coefficients, affine)
+    if 0 in weights:
+        total = total + np.einsum("kqd,kd->kq", weights[0], middle) + np.einsum("kqd,kd->kq", np.abs(weights[0]), radius)
+    return total
+
+
+def _rows(block: Matrix, rows: Array) -> Array:
+    taken = block[rows]
+    return taken if isinstance(taken, np.ndarray) else taken.toarray()
+
+
+def _bound_by_intervals(network: Network, lb: Array, ub: Array) -> list[tuple[Array, Array]]:
+    sources = [(lb, ub)]
     result = []
     for stage in network.stages:
-        low, high = _bound_affine(stage, sources)
+        low, high = _interval(stage, sources)
         result.append((low, high))
         sources.append((np.maximum(low, 0.0), np.maximum(high, 0.0)))
     return result
 
 
-def _bound_affine(affine: Affine, sources: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+def _interval(affine: Affine, sources: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     low = np.tile(affine.bias, (sources[0][0].shape[0], 1))
     high = low.copy()
     for source, block in affine.weights.items():

@@ -1,0 +1,123 @@
+"""What the starts of one run share, and the steps that both loops are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from dcembed.engine.completion import HostProblem, can_complete, complete, find_start
+from dcembed.engine.incumbent import Incumbent
+from dcembed.engine.interrupt import Clock
+from dcembed.engine.log import RunLog
+from dcembed.engine.penalty import Penalty
+from dcembed.engine.point import Point, measure_point
+from dcembed.engine.subproblem import Subproblem, limit_slacks, open_session
+from dcembed.errors import DcembedError
+from dcembed.options import Options
+from dcembed.program.elimination import EmbeddedProgram
+from dcembed.result import Iteration, Status
+from dcembed.solvers.base import Backend, Session, SessionOptions, Solution, SolveStatus
+
+T = TypeVar("T")
+
+# What a solver library may raise when it gives up; the iteration is lost, the run is not.
+SOLVER_ERRORS = (RuntimeError, ValueError, ArithmeticError, OSError, MemoryError)
+
+
+@dataclass(eq=False)
+class Run:
+    """What the starts of one run share."""
+
+    embedded: EmbeddedProgram
+    options: Options
+    backend: Backend
+    session_options: SessionOptions
+    subproblem: Subproblem
+    session: Session
+    host: HostProblem
+    clock: Clock
+    log: RunLog
+    incumbent: Incumbent
+    history: list[Iteration] = field(default_factory=list)
+
+
+def ended(run: Run) -> Status | None:
+    """Why the run must end now, if it must."""
+    if run.clock.is_stopped:
+        return Status.INTERRUPTED
+    return Status.TIME_LIMIT if run.clock.is_over else None
+
+
+def agree(one: float, other: float, options: Options) -> bool:
+    """Whether two objectives are the same to the objective tolerance."""
+    return abs(one - other) <= options.objective_tol * max(1.0, abs(one))
+
+
+def attempt(solve: Callable[[], T], failed: Callable[[Exception], T]) -> T:
+    """The result of a solve, or of `failed` if the solver broke down; mistakes of the user are raised."""
+    try:
+        return solve()
+    except DcembedError:
+        raise
+    except SOLVER_ERRORS as error:
+        return failed(error)
+
+
+def failure(error: Exception) -> Solution:
+    """A solver's exception as an answer."""
+    return Solution(SolveStatus.FAILED, None, f"{type(error).__name__}: {error}")
+
+
+def take_candidate(run: Run, solution: Solution, penalty: Penalty) -> tuple[Point | None, bool]:
+    """Measure the solver's point and offer it, completed where that helps; whether the incumbent improved."""
+    if solution.x is None or not np.isfinite(solution.x).all():
+        return None, False
+    candidate = measure_point(run.embedded, solution.x[: run.embedded.host.num_columns])
+    is_new = run.incumbent.offer(candidate, run.clock.seconds)
+    if can_complete(run.embedded, candidate, run.options.feasibility_tol):
+        completed = _completed(run, candidate)
+        if completed is not None:
+            is_new |= run.incumbent.offer(completed, run.clock.seconds)
+            if run.incumbent.accepts(completed) and completed.merit(penalty.value) <= candidate.merit(penalty.value):
+                candidate = completed
+    return candidate, is_new
+
+
+def _completed(run: Run, candidate: Point) -> Point | None:
+    w = attempt(lambda: complete(run.host, candidate, run.clock.limits()), lambda error: None)
+    return measure_point(run.embedded, w) if w is not None and np.isfinite(w).all() else None
+
+
+def host_is_infeasible(run: Run) -> bool:
+    """A subproblem has slacks on its neural rows, so it is infeasible only with the host; solvers err, so ask again."""
+    return attempt(lambda: find_start(run.host, run.clock.limits()), failure).status is SolveStatus.INFEASIBLE
+
+
+def reopen(run: Run, penalty: Penalty) -> None:
+    run.session.close()
+    run.session = open_session(run.subproblem, run.backend, run.session_options)
+    limit_slacks(run.subproblem, run.session, 0.0 if penalty.is_hard else np.inf)
+
+
+def record_iteration(
+    run: Run, start: int, number: int, last: Point, candidate: Point | None, penalty: Penalty, solution: Solution, is_new: bool
+) -> None:
+    record = Iteration(
+        start=start,
+        number=number,
+        seconds=run.clock.seconds,
+        objective=candidate.objective if candidate else np.nan,
+        violation=candidate.violation if candidate else np.inf,
+        merit=candidate.merit(penalty.value) if candidate else np.nan,
+        penalty=np.inf if penalty.is_hard else penalty.value,
+        step=float(np.abs(candidate.w - last.w).max(initial=0.0)) if candidate else np.nan,
+        solver_status=solution.message or solution.status.value,
+        is_incumbent=is_new,
+    )
+    run.history.append(record)
+    run.log.iteration(record, run.incumbent)
+    if run.options.callback is not None and run.options.callback(record):
+        run.clock.stop()

@@ -1,0 +1,162 @@
+"""A network on a box: units whose sign is settled there are substituted exactly, the open ones remain.
+
+For each of k boxes, over the open units u (in the order of their stages) and the input x,
+
+    u = max(alpha x + gamma + links u, 0)   stage by stage,     f = out_units u + out_slope x + out_constant.
+
+Boxes have different open units; within a stage they are padded to the same number by units that are always off.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcembed.network.network import Affine, Array, Matrix, Network
+
+OFF = -1.0
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedNetwork:
+    """The network on each of k boxes.
+
+    Parameters
+    ----------
+    stages
+        Slices of the open units of each stage.
+    alpha, gamma
+        Shapes (k, u, n_in) and (k, u).
+    links
+        Effect of earlier open units on the pre-activation of later ones, shape (k, u, u), zero on and above the stages' diagonal.
+    out_units, out_slope, out_constant
+        Shapes (k, n_out, u), (k, n_out, n_in), (k, n_out).
+    num_open
+        Open units of each box, without padding. Shape (k,).
+    """
+
+    stages: tuple[slice, ...]
+    alpha: Array
+    gamma: Array
+    links: Array
+    out_units: Array
+    out_slope: Array
+    out_constant: Array
+    num_open: Array
+
+
+def reduce(network: Network, bounds: list[tuple[Array, Array]]) -> ReducedNetwork:
+    """Substitute the units that `bounds` (of `bound`) settle."""
+    k, d = (bounds[0][0].shape[0] if bounds else 1), network.num_inputs
+    opens = [(low < 0) & (high > 0) for low, high in bounds]
+    sizes = [int(o.sum(axis=1).max()) if o.size else 0 for o in opens]
+    edges = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+    stages = tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(edges))
+    total = int(edges[-1])
+    reduced = ReducedNetwork(
+        stages=stages,
+        alpha=np.zeros((k, total, d)),
+        gamma=np.full((k, total), OFF),
+        links=np.zeros((k, total, total)),
+        out_units=np.zeros((k, network.num_outputs, total)),
+        out_slope=np.zeros((k, network.num_outputs, d)),
+        out_constant=np.zeros((k, network.num_outputs)),
+        num_open=np.sum([o.sum(axis=1) for o in opens], axis=0) if opens else np.zeros(k, dtype=int),
+    )
+    values: list[_Value] = []
+    for index, stage in enumerate(network.stages):
+        slope, constant, on_units = _compose(stage, values, k, d, int(edges[index]))
+        low, _ = bounds[index]
+        box, unit, slot = _slots(opens[index], stages[index].start)
+        reduced.alpha[box, slot] = slope[box, unit]
+        reduced.gamma[box, slot] = constant[box, unit]
+        reduced.links[box, slot, : on_units.shape[2]] = on_units[box, unit]
+        settled_on = (low >= 0).astype(np.float64)
+        values.append(
+            _Value(slope * settled_on[:, :, None], constant * settled_on, on_units * settled_on[:, :, None], box, unit, slot, stages[index])
+        )
+    slope, constant, on_units = _compose(network.output, values, k, d, total)
+    reduced.out_slope[:], reduced.out_constant[:], reduced.out_units[:] = slope, constant, on_units
+    return reduced
+
+
+@dataclass(frozen=True, eq=False)
+class _Value:
+    """The units of a stage: settled ones as affine functions of x and earlier open units, open ones by their slots."""
+
+    slope: Array
+    constant: Array
+    on_units: Array
+    box: Array
+    unit: Array
+    slot: Array
+    stage: slice
+
+
+def _slots(open_: Array, first: int) -> tuple[Array, Array, Array]:
+    """Box, unit and position of every open unit of a stage."""
+    box, unit = np.nonzero(open_)
+    position = np.cumsum(open_, axis=1)[box, unit] - 1
+    return box, unit, first + position
+
+
+def _compose(affine: Affine, values: list[_Value], k: int, d: int, total: int) -> tuple[Array, Array, Array]:
+    """An affine map of the sources in terms of x and the first `total` open units: (k, n, d), (k, n), (k, n, total)."""
+    n = affine.num_rows
+    slope, constant, on_units = np.zeros((k, n, d)), np.tile(affine.bias, (k, 1)), np.zeros((k, n, total))
+    for source, block in affine.weights.items():
+        if source == 0:
+            slope += block.toarray() if not isinstance(block, np.ndarray) else block
+            continue
+        value = values[source - 1]
+        slope += apply_blocks(block, value.slope)
+        constant += value.constant @ block.T
+        earlier = value.on_units.shape[2]
+        if earlier:
+            on_units[:, :, :earlier] += apply_blocks(block, value.on_units)
+        # An open unit stands for itself: its column of the block.
+        columns = block[:, value.unit]
+        on_units[value.box, :, value.slot] += (columns if isinstance(columns, np.ndarray) else columns.toarray()).T
+    return slope, constant, on_units
+
+
+def apply_blocks(block: Matrix, values: Array) -> Array:
+    """block @ values for each box, as one product: values is (k, n, d)."""
+    k, n, d = values.shape
+    flat = block @ values.transpose(1, 0, 2).reshape(n, k * d)
+    return flat.reshape(-1, k, d).transpose(1, 0, 2)
+
+
+def open_units(reduced: ReducedNetwork, points: Array) -> Array:
+    """Pre-activations of the open units at one point per box (k, n_in): shape (k, u)."""
+    before = np.einsum("kud,kd->ku", reduced.alpha, points) + reduced.gamma
+    for stage in reduced.stages[:-1]:
+        # Later stages see this one's units; earlier pre-activations are final by now.
+        later = slice(stage.stop, before.shape[1])
+        units = np.maximum(before[:, stage], 0.0)
+        before[:, later] += np.einsum("kuv,kv->ku", reduced.links[:, later, stage], units)
+    return before
+
+
+def backpropagate_open(reduced: ReducedNetwork, block: Array, active: Array, weights: Array) -> Array:
+    """Gradient in x of weights' u on the linear piece `active`, for terms on given boxes: (t, u) -> (t, n_in)."""
+    adjoint = weights.copy()
+    for stage in reversed(reduced.stages):
+        flow = adjoint[:, stage] * active[:, stage]
+        adjoint[:, : stage.start] += np.einsum("tu,tuv->tv", flow, reduced.links[block, stage, : stage.start])
+    return np.einsum("tu,tud->td", adjoint * active, reduced.alpha[block])
+
+
+def split_open(reduced: ReducedNetwork, block: Array, measurements: Array) -> tuple[Array, Array, Array, Array]:
+    """The split of measurements (t, n_out) on given boxes: unit weights of G and of H (t, u), slope (t, n_in), constant (t,)."""
+    direct = np.einsum("to,tou->tu", measurements, reduced.out_units[block])
+    rho, offsets = np.abs(direct), np.zeros_like(direct)
+    for stage in reversed(reduced.stages):
+        links = reduced.links[block, stage, : stage.start]
+        rho[:, : stage.start] += np.einsum("tu,tuv->tv", rho[:, stage], np.abs(links))
+        offsets[:, : stage.start] += np.einsum("tu,tuv->tv", rho[:, stage], np.maximum(-links, 0.0))
+    slope = np.einsum("to,tod->td", measurements, reduced.out_slope[block])
+    constant = np.einsum("to,to->t", measurements, reduced.out_constant[block])
+    return np.maximum(direct, 0.0) + offsets, np.maximum(-direct, 0.0) + offsets, slope, constant

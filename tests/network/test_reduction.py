@@ -1,0 +1,79 @@
+"""A network on a box equals the network, and its split majorizes correctly there."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from strategies import networks, seeds
+
+from dcembed.network.bounds import bound
+from dcembed.network.reduction import backpropagate_open, open_units, reduce, split_open
+
+MODERATE = (0.1, 1.0, 3.0)
+
+
+def boxes(network, seed, k=3, size=0.5):
+    rng = np.random.default_rng(seed)
+    middle = rng.normal(size=(k, network.num_inputs))
+    radius = size * rng.random((k, network.num_inputs))
+    return middle - radius, middle + radius, rng
+
+
+def inside(lb, ub, rng):
+    return lb + rng.random(lb.shape) * (ub - lb)
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_on_its_box_the_reduced_network_is_the_network(network, seed):
+    lb, ub, rng = boxes(network, seed)
+    reduced = reduce(network, bound(network, lb, ub))
+    if not network.stages:
+        return
+    for _ in range(4):
+        x = inside(lb, ub, rng)
+        u = np.maximum(open_units(reduced, x), 0.0)
+        f = np.einsum("kou,ku->ko", reduced.out_units, u) + np.einsum("kod,kd->ko", reduced.out_slope, x) + reduced.out_constant
+        expected = network(x)
+        # Dead units have biases of -1e9, whose rounding passes through.
+        assert np.allclose(f, expected, rtol=1e-9, atol=1e-7 * (1 + np.abs(expected).max()))
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_the_split_on_a_box_is_the_measurement_and_its_tangents_lie_below(network, seed):
+    if not network.stages:
+        return
+    lb, ub, rng = boxes(network, seed)
+    reduced = reduce(network, bound(network, lb, ub))
+    block = np.array([0, 1, 2, 0])
+    nu = rng.normal(size=(4, network.num_outputs))
+    convex, concave, slope, constant = split_open(reduced, block, nu)
+    assert (convex >= 0).all()
+    assert (concave >= 0).all()
+    x, y = inside(lb, ub, rng), inside(lb, ub, rng)
+    ux, uy = (np.maximum(open_units(reduced, p), 0.0)[block] for p in (x, y))
+    g = (convex * ux).sum(axis=1) + (slope * x[block]).sum(axis=1) + constant
+    h = (concave * ux).sum(axis=1)
+    size = 1e-8 * (1 + np.abs(g) + np.abs(h))
+    assert np.all(np.abs(g - h - (network(x)[block] * nu).sum(axis=1)) <= size)
+    for weights in (convex, concave):
+        for at_zero in (np.greater, np.greater_equal):
+            active = at_zero(open_units(reduced, x)[block], 0.0)
+            gradient = backpropagate_open(reduced, block, active, weights)
+            tangent = (weights * ux).sum(axis=1) + (gradient * (y - x)[block]).sum(axis=1)
+            room = 1e-8 * (1 + (weights * uy).sum(axis=1) + np.abs(tangent))
+            assert np.all(tangent <= (weights * uy).sum(axis=1) + room)
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_a_small_box_has_less_curvature_than_the_whole_space(network, seed):
+    from dcembed.network.split import split
+
+    if not network.stages:
+        return
+    lb, ub, rng = boxes(network, seed, size=1e-3)
+    reduced = reduce(network, bound(network, lb, ub))
+    nu = rng.normal(size=(3, network.num_outputs))
+    convex, concave, _, _ = split_open(reduced, np.arange(3), nu)
+    parts = split(network, nu)
+    everything = sum(w.sum(axis=1) for w in (*parts.convex, *parts.concave))
+    assert np.all((convex + concave).sum(axis=1) <= everything * (1 + 1e-9) + 1e-9)
