@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dcembed.errors import InputError
 from dcembed.network.network import Affine, Array, Network
+
+# Numbers that one pass over a chunk of points holds at a time, about 16 MB: small enough for caches to help, large enough for products.
+CHUNK_ENTRIES = 2_000_000
 
 
 def evaluate(network: Network, points: Array) -> Array:
@@ -16,8 +19,17 @@ def evaluate(network: Network, points: Array) -> Array:
     if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
         raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
     batch = np.atleast_2d(points)
-    values = apply_affine(network.output, [batch, *units(preactivations(network, batch))])
+    values = np.empty((batch.shape[0], network.num_outputs))
+    for chunk in chunks(batch.shape[0], network):
+        values[chunk] = apply_affine(network.output, [batch[chunk], *units(preactivations(network, batch[chunk]))])
     return values if points.ndim == 2 else values[0]
+
+
+def chunks(size: int, network: Network) -> Iterator[slice]:
+    """Cut a batch so that the memory of a pass does not grow with it."""
+    step = max(1, CHUNK_ENTRIES // (network.num_inputs + network.num_hidden + network.num_outputs))
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))
 
 
 def preactivations(network: Network, points: Array) -> list[Array]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -39,12 +40,37 @@ class Terms:
         Which row of `MeasuredNetwork.directions`.
     scale
         Positive factor; the split is positively homogeneous, so equal directions are split once.
+    part
+        Which part (see `Parts`) the term belongs to.
     """
 
     measurement: Array
     block: Array
     direction: Array
     scale: Array
+    part: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Terms of one measurement whose inputs have the same coefficients on the columns, as one function of those columns.
+
+    Thousands of scenarios of one design are one part; evaluations with inputs of their own are parts of their own.
+
+    Parameters
+    ----------
+    measurement
+        Of each part, shape (p,).
+    block
+        A block whose inputs have the part's coefficients, shape (p,).
+    """
+
+    measurement: Array
+    block: Array
+
+    @property
+    def num_parts(self) -> int:
+        return self.measurement.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +82,7 @@ class MeasuredNetwork:
     directions: Array
     split: Split
     terms: Terms
+    parts: Parts
 
     @property
     def num_blocks(self) -> int:
@@ -127,7 +154,7 @@ class EmbeddedProgram:
     networks: tuple[MeasuredNetwork, ...]
     linked: Array
 
-    @property
+    @cached_property
     def input_columns(self) -> Array:
         """Columns of `host` that some network input depends on."""
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.inputs.matrix.indices for m in self.networks)]))
@@ -300,11 +327,27 @@ def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.c
     scale = np.abs(nu).sum(axis=1)
     directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
     blocks, block_number = np.unique(pairs[1], return_inverse=True)
+    block_number = block_number.reshape(-1)
     entries = (blocks[:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
+    used_inputs = AffineInputs(inputs.matrix[entries][:, kept], inputs.offset[blocks])
+    part, parts = _parts(pairs[0].astype(np.int64), block_number, used_inputs)
     return MeasuredNetwork(
         network=embedding.network,
-        inputs=AffineInputs(inputs.matrix[entries][:, kept], inputs.offset[blocks]),
+        inputs=used_inputs,
         directions=directions,
         split=split(embedding.network, directions),
-        terms=Terms(pairs[0].astype(np.int64), block_number.reshape(-1), direction.reshape(-1), scale),
+        terms=Terms(pairs[0].astype(np.int64), block_number, direction.reshape(-1), scale, part),
+        parts=parts,
     )
+
+
+def _parts(measurement: Array, block: Array, inputs: AffineInputs) -> tuple[Array, Parts]:
+    """Group terms by measurement and by how their inputs depend on the columns."""
+    num_inputs = inputs.offset.shape[1]
+    # The coefficients of a block against fixed random weights: equal coefficients give equal sums, others different ones.
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((inputs.matrix.shape[1], 2))
+    key = np.einsum("bic,i->bc", (inputs.matrix @ weights).reshape(-1, num_inputs, 2), rng.standard_normal(num_inputs))
+    same_inputs = np.unique(key, axis=0, return_inverse=True)[1].reshape(-1)[block]
+    pairs, first, part = np.unique(np.stack([measurement, same_inputs]), axis=1, return_index=True, return_inverse=True)
+    return part.reshape(-1), Parts(pairs[0], block[first])

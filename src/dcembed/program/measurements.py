@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.network.bounds import bound
-from dcembed.network.evaluate import backpropagate, preactivations, units
+from dcembed.network.evaluate import backpropagate, chunks, evaluate, preactivations, units
 from dcembed.network.network import Array
 from dcembed.program.elimination import EmbeddedProgram, MeasuredNetwork
 
@@ -38,78 +38,129 @@ class Tangents:
 
 def evaluate_measurements(embedded: EmbeddedProgram, w: Array) -> Array:
     """The network part f of every measurement at w, shape (s + 1,)."""
-    total = np.zeros(embedded.restrictions.num_restrictions + 1)
+    total = np.zeros(num_measurements(embedded))
     for measured in embedded.networks:
-        points = measured.points(w)
-        total += _collect(measured, _term_values(measured, points, units(preactivations(measured.network, points))), total.size)
+        terms = measured.terms
+        outputs = evaluate(measured.network, measured.points(w))
+        values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
+        total += np.bincount(terms.measurement, terms.scale * values, minlength=total.size)
     return total
+
+
+def num_measurements(embedded: EmbeddedProgram) -> int:
+    """s + 1: the objective and the restrictions."""
+    return embedded.restrictions.num_restrictions + 1
 
 
 def linearize(embedded: EmbeddedProgram, w: Array) -> Tangents:
     """Values of all measurements at w, and tangents of their components H."""
-    size = embedded.restrictions.num_restrictions + 1
+    size = num_measurements(embedded)
     value, height = np.zeros(size), np.zeros(size)
     slope = sp.csr_array((size, w.size))
     for measured in embedded.networks:
-        points = measured.points(w)
-        stages = preactivations(measured.network, points)
-        active = units(stages)
-        value += _collect(measured, _term_values(measured, points, active), size)
-        terms = measured.terms
-        weights = [weight[terms.direction] for weight in measured.split.concave]
-        height += _collect(measured, _weigh(weights, [z[terms.block] for z in active], terms.block.size), size)
-        # A unit at its kink counts as active: at the origin of a network without biases the other choice has no slope at all.
-        gradient = backpropagate(measured.network, [a[terms.block] >= 0 for a in stages], weights)
-        if gradient.size:
-            slope = slope + _pull_back(measured, gradient, size)
+        swept = sweep(measured, w, measured.split.concave)
+        value += np.bincount(measured.parts.measurement, swept.value, minlength=size)
+        height += np.bincount(measured.parts.measurement, swept.height, minlength=size)
+        slope = slope + sum_parts(measured, size) @ pull_back(measured, swept.gradient)
     return Tangents(value, sp.csr_array(slope), height - slope @ w)
 
 
 def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:
     """The part d'x + beta of G in each measurement, as coefficients on w (s + 1, n) and constants (s + 1,)."""
-    size = embedded.restrictions.num_restrictions + 1
+    size = num_measurements(embedded)
     slope, constant = sp.csr_array((size, embedded.host.num_columns)), np.zeros(size)
     for measured in embedded.networks:
         terms, split = measured.terms, measured.split
         weights = split.slope[terms.direction]
-        slope = slope + _pull_back(measured, weights, size)
-        at_offset = (weights * measured.inputs.offset[terms.block]).sum(axis=1)
-        constant += _collect(measured, split.constant[terms.direction] + at_offset, size)
+        at_offset = np.einsum("td,td->t", weights, measured.inputs.offset[terms.block])
+        constant += np.bincount(terms.measurement, terms.scale * (split.constant[terms.direction] + at_offset), minlength=size)
+        slope = slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ weights)
     return sp.csr_array(slope), constant
 
 
 def largest_kept(embedded: EmbeddedProgram, lb: Array, ub: Array) -> Array:
     """Upper bounds over the box lb <= w <= ub of the part of G that is in the units, shape (s + 1,)."""
-    size = embedded.restrictions.num_restrictions + 1
-    total = np.zeros(size)
+    total = np.zeros(num_measurements(embedded))
     for measured in embedded.networks:
         terms = measured.terms
-        weights = [weight[terms.direction] for weight in measured.split.convex]
-        largest = [np.maximum(high, 0.0)[terms.block] for _, high in bound(measured.network, *_input_box(measured, lb, ub))]
-        # A unit without weight may be as large as it likes.
-        reach = [np.where(weight > 0, z, 0.0) for weight, z in zip(weights, largest, strict=True)]
-        total += _collect(measured, _weigh(weights, reach, terms.block.size), size)
+        low, high = input_box(measured, lb, ub)
+        for chunk in chunks(terms.block.size, measured.network):
+            block, direction = terms.block[chunk], terms.direction[chunk]
+            reach = np.zeros(block.size)
+            for weight, (_, upper) in zip(measured.split.convex, bound(measured.network, low[block], high[block]), strict=True):
+                # A unit without weight may be as large as it likes: zero times infinity is zero.
+                largest = np.where(weight[direction] > 0, np.maximum(upper, 0.0), 0.0)
+                reach += np.einsum("tj,tj->t", weight[direction], largest)
+            total += np.bincount(terms.measurement[chunk], terms.scale[chunk] * reach, minlength=total.size)
     return total
 
 
-def _input_box(measured: MeasuredNetwork, lb: Array, ub: Array) -> tuple[Array, Array]:
-    matrix = sp.coo_array(measured.inputs.matrix)
-    low = np.where(matrix.data > 0, matrix.data * lb[matrix.col], matrix.data * ub[matrix.col])
-    high = np.where(matrix.data > 0, matrix.data * ub[matrix.col], matrix.data * lb[matrix.col])
-    shape, offset = measured.inputs.offset.shape, measured.inputs.offset
-    size = matrix.shape[0]
-    return (
-        np.bincount(matrix.row, low, minlength=size).reshape(shape) + offset,
-        np.bincount(matrix.row, high, minlength=size).reshape(shape) + offset,
-    )
+def input_box(measured: MeasuredNetwork, lb: Array, ub: Array) -> tuple[Array, Array]:
+    """Bounds of the inputs of every block when lb <= w <= ub, shapes (num_blocks, n_in)."""
+    matrix, offset = measured.inputs.matrix, measured.inputs.offset
+    column = matrix.indices
+    with np.errstate(invalid="ignore"):
+        one, other = matrix.data * lb[column], matrix.data * ub[column]
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    low = np.bincount(row, np.minimum(one, other), minlength=matrix.shape[0]).reshape(offset.shape)
+    high = np.bincount(row, np.maximum(one, other), minlength=matrix.shape[0]).reshape(offset.shape)
+    return low + offset, high + offset
 
 
-def _term_values(measured: MeasuredNetwork, points: Array, active: Sequence[Array]) -> Array:
-    """direction' f at the block of each term, shape (t,)."""
-    terms, split = measured.terms, measured.split
-    weights = [(g - h)[terms.direction] for g, h in zip(split.convex, split.concave, strict=True)]
-    affine = (split.slope[terms.direction] * points[terms.block]).sum(axis=1) + split.constant[terms.direction]
-    return affine + _weigh(weights, [z[terms.block] for z in active], terms.block.size)
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """Of each part at a point: the value of f, the height of one component, and its gradient in the inputs (p, n_in)."""
+
+    value: Array
+    height: Array
+    gradient: Array
+
+
+def sweep(measured: MeasuredNetwork, w: Array, component: Sequence[Array]) -> Swept:
+    """One pass over all terms: f, and a component given by its unit weights per direction.
+
+    A unit at its kink counts as active: at the origin of a network without biases the other choice has no slope at all.
+    """
+    network, terms, split, size = measured.network, measured.terms, measured.split, measured.parts.num_parts
+    points = measured.points(w)
+    value, height, gradient = np.zeros(size), np.zeros(size), np.zeros((size, network.num_inputs))
+    difference = [g - h for g, h in zip(split.convex, split.concave, strict=True)]
+    for chunk in chunks(terms.block.size, network):
+        block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
+        x = points[block]
+        stages = preactivations(network, x)
+        active = units(stages)
+        affine = np.einsum("td,td->t", split.slope[direction], x) + split.constant[direction]
+        f = affine + _weigh([weight[direction] for weight in difference], active, block.size)
+        weights = [weight[direction] for weight in component]
+        slopes = backpropagate(network, [a >= 0 for a in stages], weights) if stages else np.zeros_like(x)
+        value += np.bincount(terms.part[chunk], scale * f, minlength=size)
+        height += np.bincount(terms.part[chunk], scale * _weigh(weights, active, block.size), minlength=size)
+        gradient += _adder(terms.part[chunk], scale, size) @ slopes
+    return Swept(value, height, gradient)
+
+
+def sum_terms(measured: MeasuredNetwork) -> sp.csr_array:
+    """Adds scaled terms to their parts, shape (p, t)."""
+    return _adder(measured.terms.part, measured.terms.scale, measured.parts.num_parts)
+
+
+def sum_parts(measured: MeasuredNetwork, size: int) -> sp.csr_array:
+    """Adds parts to their measurements, shape (size, p)."""
+    return _adder(measured.parts.measurement, np.ones(measured.parts.num_parts), size)
+
+
+def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:
+    """Coefficients on w of parts whose gradient in their inputs is given (p, n_in): shape (p, n)."""
+    size, num_inputs = gradient.shape
+    column = measured.parts.block[:, None] * num_inputs + np.arange(num_inputs)
+    row = np.broadcast_to(np.arange(size)[:, None], column.shape)
+    entries = gradient.reshape(-1), (row.reshape(-1), column.reshape(-1))
+    return sp.csr_array(sp.csr_array(entries, shape=(size, measured.inputs.matrix.shape[0])) @ measured.inputs.matrix)
+
+
+def _adder(target: Array, scale: Array, size: int) -> sp.csr_array:
+    return sp.csr_array((scale, (target, np.arange(target.size))), shape=(size, target.size))
 
 
 def _weigh(weights: Sequence[Array], values: Sequence[Array], size: int) -> Array:
@@ -117,18 +168,3 @@ def _weigh(weights: Sequence[Array], values: Sequence[Array], size: int) -> Arra
     for weight, value in zip(weights, values, strict=True):
         total += np.einsum("tj,tj->t", weight, value)
     return total
-
-
-def _collect(measured: MeasuredNetwork, values: Array, size: int) -> Array:
-    """Sum term values into their measurements."""
-    return np.bincount(measured.terms.measurement, measured.terms.scale * values, minlength=size)
-
-
-def _pull_back(measured: MeasuredNetwork, gradient: Array, size: int) -> sp.csr_array:
-    """Coefficients on w of measurements whose terms have these gradients (t, n_in) in their block's input."""
-    terms, num_inputs = measured.terms, measured.network.num_inputs
-    column = terms.block[:, None] * num_inputs + np.arange(num_inputs)
-    row = np.broadcast_to(terms.measurement[:, None], column.shape)
-    data = terms.scale[:, None] * gradient
-    entries = (data.reshape(-1), (row.reshape(-1), column.reshape(-1)))
-    return sp.csr_array(sp.csr_array(entries, shape=(size, measured.inputs.matrix.shape[0])) @ measured.inputs.matrix)

@@ -193,8 +193,8 @@ def _accepted_sizes(coefficients: Array) -> str:
 
 def _stop_when(stop: threading.Event):
     def callback(_kind, _message, _data_out, data_in, _user_data) -> None:
-        if stop.is_set():
-            data_in.user_interrupt = True
+        # HiGHS keeps the flag from one solve to the next.
+        data_in.user_interrupt = stop.is_set()
 
     return callback
 
