@@ -75,8 +75,12 @@ class Session(Protocol):
     def set_row_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all rows."""
 
-    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
-        """Replace the rows from number `first` to the last by as many new ones."""
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
+        """Replace the rows from number `first` to the last.
+
+        `origin` says which of the old rows, counted from `first`, each new one continues, -1 for none; without it they
+        continue one another in order. A solver may use that to keep its basis.
+        """
 
     def solve(self, limits: Limits, start: Array | None = None) -> Solution:
         """Solve; `start` (n,) is a point to begin from, used where the solver can."""

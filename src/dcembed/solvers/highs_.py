@@ -89,7 +89,7 @@ class HighsSession:
         m = lb.size
         self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), lb, ub)
 
-    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         count = lb.size
         if count == 0 or self._lost:
             return

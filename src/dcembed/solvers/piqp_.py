@@ -51,7 +51,7 @@ class PiqpSession:
     def set_row_bounds(self, lb: Array, ub: Array) -> None:
         self._row_lb, self._row_ub = lb, ub
 
-    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         self._rows = sp.vstack([self._rows[:first], matrix], format="csr")
         self._row_lb = np.concatenate([self._row_lb[:first], lb])
         self._row_ub = np.concatenate([self._row_ub[:first], ub])

@@ -1,0 +1,38 @@
+"""SCIP: what is particular about it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import pytest
+
+from dcembed import Program
+from dcembed.solvers import BACKENDS, SolveStatus, is_installed
+from solvers.problems import example, planted_split, solve
+
+pytestmark = pytest.mark.skipif(not is_installed(BACKENDS["scip"]), reason="scip is not installed")
+
+
+def test_many_quadratic_solves_do_not_crash():
+    # SCIP crashes in the 65th thread that solves something nonlinear.
+    program = Program(cost=[1.0, 0.3], quadratic=[[2.0, 1.0], [1.0, 2.0]], rows=[[1.0, 1.0]], row_lb=0.5, lb=-3.0, ub=3.0, integer=[0])
+    for _ in range(70):
+        assert solve("scip", program).status is SolveStatus.OPTIMAL
+
+
+def test_a_mip_start_is_used():
+    hard = planted_split(num_rows=3, num_columns=30)
+    # The first solution that SCIP has is the given one, and it stops there.
+    solution = solve("scip", hard.program, start=hard.inside, solver_options={"limits/solutions": 1})
+    assert hard.program.objective(solution.x) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_what_scip_raises_is_a_failed_solve(monkeypatch):
+    from dcembed.solvers import scip_
+
+    failed: Future = Future()
+    failed.set_exception(RuntimeError("SCIP: error in LP solver!"))
+    monkeypatch.setattr(scip_._THREADS, "submit", lambda work: failed)
+    solution = solve("scip", example("LP").program)
+    assert solution.status is SolveStatus.FAILED
+    assert solution.message == "SCIP: error in LP solver!"
