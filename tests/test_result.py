@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
 
 import dcembed
 from dcembed import Embedding, Program, Status
 from dcembed.errors import InputError
+from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
 
 
 def test_every_status_has_a_help_text_that_says_what_to_do():
