@@ -47,9 +47,9 @@ class ReducedNetwork:
     num_open: Array
 
 
-def reduce(network: Network, bounds: list[tuple[Array, Array]]) -> ReducedNetwork:
-    """Substitute the units that `bounds` (of `bound`) settle."""
-    k, d = (bounds[0][0].shape[0] if bounds else 1), network.num_inputs
+def reduce(network: Network, bounds: list[tuple[Array, Array]], k: int) -> ReducedNetwork:
+    """Substitute the units that `bounds` (of `bound`, over k boxes) settle."""
+    d = network.num_inputs
     opens = [(low < 0) & (high > 0) for low, high in bounds]
     sizes = [int(o.sum(axis=1).max()) if o.size else 0 for o in opens]
     edges = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
@@ -108,7 +108,7 @@ def _compose(affine: Affine, values: list[_Value], k: int, d: int, total: int) -
     slope, constant, on_units = np.zeros((k, n, d)), np.tile(affine.bias, (k, 1)), np.zeros((k, n, total))
     for source, block in affine.weights.items():
         if source == 0:
-            slope += block.toarray() if not isinstance(block, np.ndarray) else block
+            slope += block if isinstance(block, np.ndarray) else block.toarray()
             continue
         value = values[source - 1]
         slope += apply_blocks(block, value.slope)
