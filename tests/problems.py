@@ -9,7 +9,7 @@ import numpy as np
 from dcembed import Embedding, Indicator, Network, Options, Program, build_mlp
 
 QUIET = {"verbose": False, "time_limit": 60.0}
-FORMULATIONS = ("shared", "two-path")
+FORMULATIONS = ("shared", "two-path", "lazy")
 
 
 def quiet(**changes) -> Options:

@@ -35,8 +35,8 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("time_limit", np.nan, "Options: time_limit=nan is not accepted."),
         ("max_iterations", 2.5, "Options: max_iterations=2.5 is not accepted. Give a whole number, at least 0."),
         ("max_starts", 0, "Options: max_starts=0 is not accepted. Give a whole number, at least 1."),
-        ("formulation", "big-m", "Options: formulation='big-m' is not accepted. Give one of 'shared', 'two-path'"),
-        ("decomposition", "none", "Options: decomposition='none' is not accepted. Give one of 'global'"),
+        ("formulation", "big-m", "Options: formulation='big-m' is not accepted. Give one of 'auto', 'lazy', 'shared', 'two-path'"),
+        ("decomposition", "none", "Options: decomposition='none' is not accepted. Give one of 'auto', 'local', 'global'"),
         ("initial_penalty", 0.0, "Options: initial_penalty=0.0 is not accepted. Give a positive number, or None."),
         ("penalty_growth", 1.0, "Options: penalty_growth=1.0 is not accepted. Give a number above 1."),
         ("max_penalty", np.inf, "Options: max_penalty=inf is not accepted. Give a positive number, or None."),
@@ -51,6 +51,12 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
 def test_a_bad_value_says_what_is_accepted(name, value, text):
     with pytest.raises(InputError, match=says(text)):
         Options(**{name: value})
+
+
+def test_a_local_split_goes_with_cuts_only():
+    text = "Options: decomposition='local' is not accepted. Give 'global' or 'auto' with formulation='shared'."
+    with pytest.raises(InputError, match=says(text)):
+        Options(formulation="shared", decomposition="local")
 
 
 def solve(**changes):
@@ -68,6 +74,8 @@ def trace(result):
         ({"time_limit": 0.0}, lambda r: r.status),
         ({"max_iterations": 1}, lambda r: len(r.history)),
         ({"formulation": "two-path"}, lambda r: r.sizes.added_columns),
+        ({"formulation": "shared"}, lambda r: r.sizes.added_columns),
+        ({"decomposition": "global"}, trace),
         ({"initial_penalty": 0.01}, trace),
         ({"initial_penalty": 0.01, "penalty_growth": 2.0}, trace),
         ({"initial_penalty": 0.01, "max_penalty": 0.02}, trace),

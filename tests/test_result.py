@@ -51,6 +51,13 @@ def test_history_has_one_record_per_subproblem():
         assert record.merit >= record.objective - 1e-12
 
 
+def test_the_log_says_what_auto_has_chosen(capsys):
+    for sizes, chosen in (((2, 8, 6, 1), "lazy + local"), ((2, 8, 1), "lazy + global")):
+        program, embedding = box_problem(random_mlp(0, sizes), np.ones(2), 1.0)
+        dcembed.solve(program, embedding, options=quiet(verbose=True))
+        assert f"penalty convex-concave procedure, {chosen}, on highs" in capsys.readouterr().out
+
+
 def test_a_result_verifies_itself():
     program, embedding = binary_problem(0)
     result = dcembed.solve(program, embedding, options=quiet())
@@ -75,14 +82,16 @@ def test_without_a_point_there_is_nothing_to_report_but_the_status():
 
 def test_sizes_say_what_was_added():
     program, embedding = box_problem(random_mlp(0, (2, 5, 3, 1)), np.ones(2), 1.0, limit=1.0)
-    sizes = dcembed.solve(program, embedding, options=quiet(max_iterations=0)).sizes
+    lazy = dcembed.solve(program, embedding, options=quiet(max_iterations=0)).sizes
+    assert (lazy.hidden_units, lazy.added_columns, lazy.added_rows, lazy.neural_rows, lazy.slacks) == (8, 2, 0, 1, 1)
+    sizes = dcembed.solve(program, embedding, options=quiet(max_iterations=0, formulation="shared")).sizes
     assert (sizes.host_columns, sizes.integers, sizes.networks, sizes.evaluations) == (3, 0, 1, 1)
     assert (sizes.hidden_units, sizes.added_columns, sizes.added_rows, sizes.neural_rows, sizes.slacks) == (8, 8, 8, 1, 1)
 
 
 def test_the_log_reads_like_a_solvers(capsys):
     program, embedding = level_problem(17)
-    dcembed.solve(program, embedding, options=quiet(verbose=True))
+    dcembed.solve(program, embedding, options=quiet(verbose=True, formulation="shared"))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"dcembed {dcembed.__version__}  penalty convex-concave procedure, shared + global, on highs"
     assert lines[1] == "  host      LP: 3 columns, 0 rows, 0 integers"

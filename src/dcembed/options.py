@@ -15,8 +15,8 @@ from dcembed.errors import InputError, OptionError
 if TYPE_CHECKING:
     from dcembed.result import Iteration
 
-FORMULATIONS = ("shared", "two-path")
-DECOMPOSITIONS = ("global",)
+FORMULATIONS = ("auto", "lazy", "shared", "two-path")
+DECOMPOSITIONS = ("auto", "local", "global")
 
 T = TypeVar("T")
 
@@ -53,9 +53,11 @@ class Options:
     max_starts
         Starting points to try, as long as none has led to a feasible point, when `solve` is given none.
     formulation
-        How the kept convex component is held: "shared" (the paper's, one column per hidden unit) or "two-path" (its ablation).
+        How the kept convex component is held: "lazy" (one column and tangent cuts), "shared" (the paper's, one column per hidden
+        unit), "two-path" (its ablation). "auto" is "lazy".
     decomposition
-        Where the network is split: "global", one split for the whole input space.
+        Where the network is split: "global", one split for the whole input space, or "local", one for a box around the current
+        point, with lazy only. "auto" is "local" for lazy on networks of more than one stage, as far as memory allows.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth
@@ -81,10 +83,10 @@ class Options:
     """
 
     time_limit: float = np.inf
-    max_iterations: int = 100
+    max_iterations: int = 1000
     max_starts: int = 5
-    formulation: str = "shared"
-    decomposition: str = "global"
+    formulation: str = "auto"
+    decomposition: str = "auto"
     initial_penalty: float | None = None
     penalty_growth: float = 10.0
     max_penalty: float | None = None
@@ -103,6 +105,8 @@ class Options:
         _require(self, "max_starts", _is_whole(self.max_starts) and self.max_starts >= 1, "a whole number, at least 1")
         _require(self, "formulation", self.formulation in FORMULATIONS, f"one of {', '.join(map(repr, FORMULATIONS))}")
         _require(self, "decomposition", self.decomposition in DECOMPOSITIONS, f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
+        fits = self.decomposition != "local" or self.formulation in ("auto", "lazy")
+        _require(self, "decomposition", fits, f"'global' or 'auto' with formulation={self.formulation!r}")
         for name in ("initial_penalty", "max_penalty"):
             value = getattr(self, name)
             _require(self, name, value is None or (_is_number(value) and 0 < value < np.inf), "a positive number, or None")

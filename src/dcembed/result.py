@@ -19,8 +19,8 @@ class Status(Enum):
     """Why a run ended. The value is the help text. Whether the point is feasible is `Result.is_feasible`, always measured."""
 
     LOCALLY_SOLVED = (
-        "Two consecutive feasible candidates have the same objective: the point is a local solution of the convex-concave "
-        "procedure. Better points may exist; try other starts."
+        "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; "
+        "better points may exist, try other starts."
     )
     LOCALLY_INFEASIBLE = (
         "The violation stopped shrinking at the largest penalty before a feasible point was found. This proves nothing about "
@@ -59,7 +59,9 @@ class Iteration:
     objective, violation
         F and V of the candidate, measured; NaN and inf where the solver returned none.
     merit
-        F + tau * (sum of the violations of the neural rows), the penalized true objective.
+        F + tau * (sum of the violations of the neural rows), the penalized true objective of the candidate.
+    point_merit
+        The same of the point that the subproblem was built around; it never increases at a fixed penalty.
     penalty
         tau of this subproblem; inf where no slack was allowed at all.
     step
@@ -76,6 +78,7 @@ class Iteration:
     objective: float
     violation: float
     merit: float
+    point_merit: float
     penalty: float
     step: float
     solver_status: str

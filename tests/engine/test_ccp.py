@@ -118,17 +118,22 @@ def test_at_a_fixed_penalty_the_merit_never_increases(formulation, penalty):
         start = np.random.default_rng(seed + 9).uniform(-2, 2, 4)
         result = dcembed.solve(program, embedding, start=start, options=options)
         first = dcembed.verify(program, [embedding], predict([embedding], start))
-        merits = [first.objective + penalty * first.bounds, *(r.merit for r in result.history if r.penalty == penalty)]
+        merits = [r.point_merit for r in result.history if r.penalty == penalty]
+        assert merits[0] == pytest.approx(first.objective + penalty * first.bounds)
         assert all(b <= a + 1e-6 * max(1, abs(a)) for a, b in itertools.pairwise(merits))
-        merits = [r.merit for r in result.history if r.penalty == np.inf]
+        merits = [r.point_merit for r in result.history if r.penalty == np.inf]
         assert all(b <= a + 1e-6 * max(1, abs(a)) for a, b in itertools.pairwise(merits))
+        if formulation != "lazy":
+            # The paper's subproblem majorizes the merit, so its own candidates never increase it either.
+            assert all(r.merit <= r.point_merit + 1e-6 * max(1, abs(r.point_merit)) for r in result.history)
 
 
-def test_a_penalty_too_small_still_ends_at_a_local_solution_among_the_feasible_points_met():
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_penalty_too_small_still_ends_at_a_local_solution_among_the_feasible_points_met(formulation):
     network = random_mlp(1, (3, 10, 8, 1))
     program, embedding = box_problem(network, np.random.default_rng(1).normal(size=3), 0.3, limit=0.0)
     start = np.random.default_rng(10).uniform(-2, 2, 4)
-    result = dcembed.solve(program, embedding, start=start, options=quiet(initial_penalty=0.05, max_penalty=0.05))
+    result = dcembed.solve(program, embedding, start=start, options=quiet(formulation=formulation, initial_penalty=0.05, max_penalty=0.05))
     assert result.status is Status.LOCALLY_SOLVED
     assert result.is_feasible
     assert result.history[-1].penalty == np.inf
@@ -145,10 +150,11 @@ def test_the_penalty_grows_by_its_factor_until_the_candidates_are_feasible():
     assert result.is_feasible
 
 
-def test_an_impossible_neural_row_is_locally_infeasible_and_the_least_violated_point_is_returned():
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_an_impossible_neural_row_is_locally_infeasible_and_the_least_violated_point_is_returned(formulation):
     network = build_mlp([[[1.0]], [[1.0]]], [None, [1.0]])  # relu(x) + 1 is never below 1
     program, embedding = box_problem(network, np.array([1.0]), 0.0, limit=0.5)
-    result = dcembed.solve(program, embedding, options=quiet())
+    result = dcembed.solve(program, embedding, options=quiet(formulation=formulation))
     assert result.status is Status.LOCALLY_INFEASIBLE
     assert not result.is_feasible
     assert result.violation == pytest.approx(0.5, abs=1e-6)

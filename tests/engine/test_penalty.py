@@ -10,7 +10,6 @@ from dcembed import Embedding, Options, Program
 from dcembed.engine.penalty import estimate_penalty, initial_penalty
 from dcembed.engine.point import measure_point
 from dcembed.program.elimination import eliminate
-from dcembed.program.measurements import linearize
 from problems import random_mlp
 
 
@@ -32,7 +31,7 @@ def estimate(objective: float = 1.0, row: float = 1.0, column: float = 1.0, quad
     embedded = eliminate(program, [Embedding(network, AffineInputs(matrix), [2])])
     w = np.array([0.3, -0.2]) * scale[:2]
     point = measure_point(embedded, w)
-    return estimate_penalty(embedded, point, linearize(embedded, w))
+    return estimate_penalty(embedded, point)
 
 
 @pytest.mark.parametrize("quadratic", [False, True])
@@ -51,9 +50,8 @@ def test_given_penalties_are_taken_as_they_are():
     network = random_mlp(0, (2, 8, 1))
     embedded = eliminate(Program(cost=[1.0, 1.0, 0.0], lb=-1.0, ub=1.0), [Embedding(network, [0, 1], [2])])
     point = measure_point(embedded, np.zeros(2))
-    tangents = linearize(embedded, point.w)
-    penalty = initial_penalty(Options(initial_penalty=3.0, penalty_growth=2.0, max_penalty=10.0), embedded, point, tangents)
+    penalty = initial_penalty(Options(initial_penalty=3.0, penalty_growth=2.0, max_penalty=10.0), embedded, point)
     assert (penalty.value, penalty.growth, penalty.limit) == (3.0, 2.0, 10.0)
     assert [penalty.grown().value, penalty.grown().grown().value] == [6.0, 10.0]
-    default = initial_penalty(Options(), embedded, point, tangents)
+    default = initial_penalty(Options(), embedded, point)
     assert default.limit == pytest.approx(1e6 * default.value)

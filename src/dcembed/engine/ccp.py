@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point
 from dcembed.engine.run import Run, agree, attempt, ended, failure, host_is_infeasible, record_iteration, reopen, take_candidate
-from dcembed.engine.subproblem import limit_slacks, solve, update
+from dcembed.engine.subproblem import limit_columns, solve, update
 from dcembed.program.measurements import Tangents, linearize
 from dcembed.result import Status
 from dcembed.solvers.base import Solution, SolveStatus
@@ -18,9 +16,9 @@ def run_ccp(run: Run, point: Point, start: int) -> Status:
     """Iterate from `point` until a stopping rule holds; candidates go to `run.incumbent`."""
     options, incumbent = run.options, run.incumbent
     tangents = linearize(run.embedded, point.w)
-    penalty = initial_penalty(options, run.embedded, point, tangents)
+    penalty = initial_penalty(options, run.embedded, point)
     best_of_start = point if incumbent.accepts(point) else None
-    limit_slacks(run.subproblem, run.session, np.inf)
+    _limit_slacks(run, penalty)
     num_stalled = num_failed = 0
     for number in range(1, options.max_iterations + 1):
         if status := ended(run):
@@ -64,7 +62,7 @@ def run_ccp(run: Run, point: Point, start: int) -> Status:
                     return Status.LOCALLY_INFEASIBLE
                 # Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible.
                 point, best_of_start, penalty = best_of_start, None, penalty.hardened()
-                limit_slacks(run.subproblem, run.session, 0.0)
+                _limit_slacks(run, penalty)
             penalty = penalty.grown()
         tangents = linearize(run.embedded, point.w)
     return Status.ITERATION_LIMIT
@@ -79,3 +77,7 @@ def solve_subproblem(run: Run, point: Point, tangents: Tangents, penalty: Penalt
 
     with run.log.working("solving the subproblem"):
         return attempt(once, failure)
+
+
+def _limit_slacks(run: Run, penalty: Penalty) -> None:
+    limit_columns(run.subproblem, run.session, run.subproblem.host.lb, run.subproblem.host.ub, penalty.slack_ub)

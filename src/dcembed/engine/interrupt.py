@@ -35,9 +35,9 @@ class Clock:
         """Ask the run to end at the next opportunity."""
         self._stop.set()
 
-    def limits(self) -> Limits:
+    def limits(self, gap: float = Limits.gap) -> Limits:
         """What is left, for a solver."""
-        return Limits(max(0.0, self._time_limit - self.seconds), self._stop.is_set)
+        return Limits(max(0.0, self._time_limit - self.seconds), self._stop.is_set, gap)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from dcembed.engine.point import Point
 from dcembed.options import Options
 from dcembed.program.elimination import EmbeddedProgram
-from dcembed.program.measurements import Tangents, kept_affine
+from dcembed.program.measurements import slopes
 
 Array = np.ndarray
 
@@ -34,6 +34,11 @@ class Penalty:
     def is_largest(self) -> bool:
         return self.value >= self.limit
 
+    @property
+    def slack_ub(self) -> float:
+        """Upper bound of the slacks."""
+        return 0.0 if self.is_hard else np.inf
+
     def grown(self) -> Penalty:
         """min(mu * tau, tau_max)."""
         return replace(self, value=min(self.growth * self.value, self.limit))
@@ -43,14 +48,14 @@ class Penalty:
         return replace(self, is_hard=True)
 
 
-def initial_penalty(options: Options, embedded: EmbeddedProgram, point: Point, tangents: Tangents) -> Penalty:
+def initial_penalty(options: Options, embedded: EmbeddedProgram, point: Point) -> Penalty:
     """tau_0 as given, or scaled to the problem at the start."""
-    value = options.initial_penalty or estimate_penalty(embedded, point, tangents)
+    value = options.initial_penalty or estimate_penalty(embedded, point)
     limit = options.max_penalty or MAX_PENALTY_RATIO * value
     return Penalty(min(value, limit), options.penalty_growth, limit)
 
 
-def estimate_penalty(embedded: EmbeddedProgram, point: Point, tangents: Tangents) -> float:
+def estimate_penalty(embedded: EmbeddedProgram, point: Point) -> float:
     """Change of the objective against change of the neural rows, each over a natural step of one column.
 
     Scaling the objective by s scales the estimate by s, scaling the neural rows by s divides it by s, and
@@ -61,7 +66,7 @@ def estimate_penalty(embedded: EmbeddedProgram, point: Point, tangents: Tangents
         return 1.0
     width = np.minimum(host.ub - host.lb, MAX_STEP * np.maximum(1.0, np.abs(point.w)))
     width = np.where(np.isfinite(host.ub - host.lb), width, np.maximum(1.0, np.abs(point.w)))
-    slope = sp.csr_array(kept_affine(embedded)[0] - tangents.slope)
+    slope = slopes(embedded, point.w)
     objective = np.abs(host.gradient(point.w) + slope[[0]].toarray()[0])
     if host.quadratic is not None:
         objective = objective + 0.5 * (abs(host.quadratic) @ width)

@@ -14,13 +14,14 @@ from dcembed.engine.interrupt import Clock
 from dcembed.engine.log import RunLog
 from dcembed.engine.penalty import Penalty
 from dcembed.engine.point import Point, measure_point
-from dcembed.engine.subproblem import Subproblem, limit_slacks, open_session
+from dcembed.engine.subproblem import Subproblem, limit_columns, open_session
 from dcembed.errors import DcembedError
 from dcembed.options import Options
 from dcembed.program.elimination import EmbeddedProgram
 from dcembed.result import Iteration, Status
 from dcembed.solvers.base import Backend, Session, SessionOptions, Solution, SolveStatus
 
+Array = np.ndarray
 T = TypeVar("T")
 
 # What a solver library may raise when it gives up; the iteration is lost, the run is not.
@@ -42,6 +43,8 @@ class Run:
     log: RunLog
     incumbent: Incumbent
     history: list[Iteration] = field(default_factory=list)
+    # Points that a start has ended at; another start that meets one of them has nothing to add.
+    solved: list[Array] = field(default_factory=list)
 
 
 def ended(run: Run) -> Status | None:
@@ -97,14 +100,16 @@ def host_is_infeasible(run: Run) -> bool:
 
 
 def reopen(run: Run, penalty: Penalty) -> None:
+    """A fresh session after a failure."""
     run.session.close()
     run.session = open_session(run.subproblem, run.backend, run.session_options)
-    limit_slacks(run.subproblem, run.session, 0.0 if penalty.is_hard else np.inf)
+    limit_columns(run.subproblem, run.session, run.subproblem.host.lb, run.subproblem.host.ub, penalty.slack_ub)
 
 
 def record_iteration(
     run: Run, start: int, number: int, last: Point, candidate: Point | None, penalty: Penalty, solution: Solution, is_new: bool
 ) -> None:
+    """Add a subproblem to the history, show it, and ask the callback whether to go on."""
     record = Iteration(
         start=start,
         number=number,
@@ -112,6 +117,7 @@ def record_iteration(
         objective=candidate.objective if candidate else np.nan,
         violation=candidate.violation if candidate else np.inf,
         merit=candidate.merit(penalty.value) if candidate else np.nan,
+        point_merit=last.merit(penalty.value),
         penalty=np.inf if penalty.is_hard else penalty.value,
         step=float(np.abs(candidate.w - last.w).max(initial=0.0)) if candidate else np.nan,
         solver_status=solution.message or solution.status.value,

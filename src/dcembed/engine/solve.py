@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dcembed.engine.bundle import run_bundle
 from dcembed.engine.ccp import run_ccp
+from dcembed.engine.choice import choose
 from dcembed.engine.completion import find_start, open_host, random_start
 from dcembed.engine.incumbent import Incumbent
 from dcembed.engine.interrupt import Clock, hear_interrupts
+from dcembed.engine.lazy import build_lazy
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
 from dcembed.engine.run import Run, attempt, failure
@@ -28,7 +31,7 @@ from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
 
 Array = np.ndarray
 
-FORMULATIONS = {"shared": build_shared, "two-path": build_two_path}
+FORMULATIONS = {"lazy": build_lazy, "shared": build_shared, "two-path": build_two_path}
 
 # The first of these that occurred is the status of the run.
 _RANK = (
@@ -104,6 +107,7 @@ def solve(
 
 def _open_run(program: Program, embeddings: list[Embedding], options: Options, clock: Clock) -> Run:
     embedded = eliminate(program, embeddings)
+    options = choose(options, embedded)
     backend = choose_backend(embedded.host.problem_class, options.solver)
     session_options = SessionOptions(options.threads, options.seed, options.solver_options)
     subproblem = build_subproblem(embedded, FORMULATIONS[options.formulation](embedded), backend)
@@ -150,7 +154,7 @@ def _run_start(run: Run, w: Array, number: int) -> Status:
     point = measure_point(run.embedded, run.embedded.lower(predict(run.embedded.embeddings, w)))
     is_new = run.incumbent.offer(point, run.clock.seconds)
     run.log.start(number, run.clock.seconds, point.objective, point.violation, run.incumbent, is_new)
-    return run_ccp(run, point, number)
+    return run_bundle(run, point, number) if run.options.formulation == "lazy" else run_ccp(run, point, number)
 
 
 def _report(statuses: list[Status]) -> Status:

@@ -10,13 +10,16 @@ restrictions change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.engine.cuts import CutPool
 from dcembed.engine.epigraph import Epigraph
 from dcembed.engine.point import Point
+from dcembed.engine.region import Region
 from dcembed.program.elimination import EmbeddedProgram
 from dcembed.program.indicators import largest_values, linearize_indicators, missing_bound, switch
 from dcembed.program.measurements import Tangents, kept_affine, largest_kept
@@ -121,16 +124,25 @@ def open_session(subproblem: Subproblem, backend: Backend, options: SessionOptio
     return backend.open(program, options)
 
 
-def limit_slacks(subproblem: Subproblem, session: Session, limit: float) -> None:
-    """Set the upper bound of all slacks: infinity, or zero to leave nothing but the restrictions themselves."""
-    host, epigraph = subproblem.host, subproblem.epigraph
-    lb = np.concatenate([host.lb, epigraph.lb, np.zeros(subproblem.num_slacks)])
-    ub = np.concatenate([host.ub, np.full(epigraph.num_columns, np.inf), np.full(subproblem.num_slacks, limit)])
-    session.set_bounds(lb, ub)
+def with_split(subproblem: Subproblem, split: Any, region: Region) -> Subproblem:
+    """The subproblem for another split of the same networks."""
+    box = None
+    if subproblem.box is not None:
+        box = region.lb, region.ub, split.largest_kept()
+    return replace(subproblem, kept_slope=split.kept_slope, kept_constant=split.kept_constant, box=box)
 
 
-def update(subproblem: Subproblem, session: Session, tangents: Tangents, penalty: float) -> None:
-    """Linearize the components H at a new point and set the penalty."""
+def limit_columns(subproblem: Subproblem, session: Session, lb: Array, ub: Array, slack_ub: float = np.inf) -> None:
+    """Keep the host's columns inside a box; no slack at all is left by an upper bound of zero on all of them."""
+    epigraph, num_slacks = subproblem.epigraph, subproblem.num_slacks
+    session.set_bounds(
+        np.concatenate([lb, epigraph.lb, np.zeros(num_slacks)]),
+        np.concatenate([ub, np.full(epigraph.num_columns, np.inf), np.full(num_slacks, slack_ub)]),
+    )
+
+
+def update(subproblem: Subproblem, session: Session, tangents: Tangents, penalty: float, pool: CutPool | None = None) -> None:
+    """Linearize the components H at a new point and set the penalty; `pool` has the cuts of a lazy epigraph."""
     host, epigraph = subproblem.host, subproblem.epigraph
     slope = sp.csr_array(subproblem.kept_slope - tangents.slope)
     constant = subproblem.kept_constant - tangents.constant
@@ -151,7 +163,17 @@ def update(subproblem: Subproblem, session: Session, tangents: Tangents, penalty
         on_host, rhs = switch(on_host, rhs, restrictions.indicator, restrictions.indicator_value, excess)
     slack = sp.csr_array((-np.ones(size), (np.arange(size), restrictions.slack)), shape=(size, subproblem.num_slacks))
     matrix = sp.hstack([on_host, epigraph.kept[1:], slack], format="csr")
-    session.replace_rows(subproblem.first_restriction, matrix, np.full(size, -np.inf), rhs)
+    row_lb, row_ub = np.full(size, -np.inf), rhs
+    if pool is not None:
+        cuts, constant = pool.rows(epigraph.num_columns)
+        matrix = sp.vstack([matrix, _pad_columns(cuts, subproblem.num_slacks)], format="csr")
+        row_lb, row_ub = np.concatenate([row_lb, constant]), np.concatenate([row_ub, np.full(pool.num_cuts, np.inf)])
+        origin = pool.take_origins()
+        session.replace_rows(
+            subproblem.first_restriction, matrix, row_lb, row_ub, np.concatenate([np.arange(size), np.where(origin < 0, -1, origin + size)])
+        )
+        return
+    session.replace_rows(subproblem.first_restriction, matrix, row_lb, row_ub)
 
 
 def solve(subproblem: Subproblem, session: Session, limits: Limits, point: Point) -> Solution:
@@ -162,6 +184,10 @@ def solve(subproblem: Subproblem, session: Session, limits: Limits, point: Point
 
 def _pad(matrix: sp.csr_array, extra: int) -> sp.csr_array:
     return sp.csr_array(sp.block_diag([matrix, sp.csr_array((extra, extra))], format="csr"))
+
+
+def _pad_columns(matrix: sp.csr_array, extra: int) -> sp.csr_array:
+    return sp.csr_array(sp.hstack([matrix, sp.csr_array((matrix.shape[0], extra))]))
 
 
 def _pad_row(row: sp.csr_array, extra: int) -> sp.csr_array:

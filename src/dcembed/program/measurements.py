@@ -65,6 +65,16 @@ def linearize(embedded: EmbeddedProgram, w: Array) -> Tangents:
     return Tangents(value, sp.csr_array(slope), height - slope @ w)
 
 
+def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
+    """Gradients of the network part of every measurement on the linear piece at w, shape (s + 1, n)."""
+    size = num_measurements(embedded)
+    slope = kept_affine(embedded)[0]
+    for measured in embedded.networks:
+        difference = [g - h for g, h in zip(measured.split.convex, measured.split.concave, strict=True)]
+        slope = slope + sum_parts(measured, size) @ pull_back(measured, sweep(measured, w, difference).gradient)
+    return sp.csr_array(slope)
+
+
 def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:
     """The part d'x + beta of G in each measurement, as coefficients on w (s + 1, n) and constants (s + 1,)."""
     size = num_measurements(embedded)

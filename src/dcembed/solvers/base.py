@@ -39,19 +39,23 @@ class Solution:
         The point, or None.
     message
         The solver's own words.
+    gap
+        Relative gap of a mixed-integer program at which the solver stopped.
     """
 
     status: SolveStatus
     x: Array | None = None
     message: str = ""
+    gap: float = 0.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop a solve: after `seconds`, or as soon as `interrupted()` is true."""
+    """When to stop a solve: after `seconds`, as soon as `interrupted()` is true, at a relative gap of a mixed-integer program."""
 
     seconds: float = np.inf
     interrupted: Callable[[], bool] = lambda: False
+    gap: float = 1e-4
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,8 @@ class Session(Protocol):
         continue one another in order. A solver may use that to keep its basis.
         """
 
-    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
-        """Solve; `start` (n,) is a point to begin from, used where the solver can."""
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
+        """Solve; `start` (n,) is a point to begin from, used where the solver can. `relax` lets integers be fractional."""
 
     def close(self) -> None:
         """Release what the solver holds."""

@@ -10,6 +10,7 @@ import atexit
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import highspy
 import numpy as np
@@ -60,6 +61,8 @@ class HighsSession:
         self._integer = program.integer
         self._stop = threading.Event()
         self._lost = False
+        # A gap that the user asks for goes before the one that the engine would be content with.
+        self._gap = options.solver_options.get("mip_rel_gap")
         # Threads are a property of the process in HiGHS; a second session may ask for another number.
         highspy.Highs.resetGlobalScheduler(True)
         self._highs = highspy.Highs()
@@ -90,22 +93,25 @@ class HighsSession:
         self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), lb, ub)
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
-        count = lb.size
-        if count == 0 or self._lost:
+        if self._lost:
             return
-        # The new rows take the place of the old ones in the basis: the same constraints, moved a little.
-        basis = self._highs.getBasis()
+        highs = self._highs
+        old, new = highs.getNumRow() - first, lb.size
+        basis = highs.getBasis()
         starts, indices = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
-        if self._highs.addRows(count, lb, ub, matrix.nnz, starts, indices, matrix.data) == highspy.HighsStatus.kError:
+        if new and highs.addRows(new, lb, ub, matrix.nnz, starts, indices, matrix.data) == highspy.HighsStatus.kError:
             raise RuntimeError(f"HiGHS refused new rows; {_accepted_sizes(matrix.data)}")
-        self._highs.deleteRows(count, np.arange(first, first + count, dtype=np.int32))
+        if old:
+            highs.deleteRows(old, np.arange(first, first + old, dtype=np.int32))
         if basis.valid:
-            self._highs.setBasis(basis)
+            highs.setBasis(_continued(basis, first, np.arange(new) if origin is None else origin))
 
-    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         if self._lost:
             return Solution(SolveStatus.FAILED, None, "an earlier solve was left behind")
-        if start is not None and self._integer.any():
+        self._highs.setOptionValue("solve_relaxation", relax)
+        self._highs.setOptionValue("mip_rel_gap", self._gap if self._gap is not None else limits.gap)
+        if start is not None and self._integer.any() and not relax:
             point = highspy.HighsSolution()
             point.col_value = list(start)
             self._highs.setSolution(point)
@@ -114,7 +120,7 @@ class HighsSession:
         if solution.status is SolveStatus.FAILED and solution.x is None:
             # A basis that has gone bad is the usual cause; once more from scratch.
             self._highs.clearSolver()
-            solution = self._run(Limits(deadline - time.monotonic(), limits.interrupted))
+            solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
         return solution
 
     def close(self) -> None:
@@ -169,6 +175,17 @@ class HighsSession:
         return solution
 
 
+def _continued(basis: highspy.HighsBasis, first: int, origin: Array) -> highspy.HighsBasis:
+    """The basis for new rows from number `first` on: each has the status of the row it continues, new ones are basic."""
+    status = list(basis.row_status)
+    tail = status[first:]
+    basic = highspy.HighsBasisStatus.kBasic
+    basis.row_status = status[:first] + [tail[i] if 0 <= i < len(tail) else basic for i in origin]
+    # Where a tight row was dropped the number of basic columns is off by one; HiGHS mends that in an alien basis.
+    basis.alien = True
+    return basis
+
+
 def _highs_lp(program: Program) -> highspy.HighsLp:
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = program.num_columns, program.num_rows
@@ -221,4 +238,4 @@ def _solution(highs: highspy.Highs, is_mip: bool) -> Solution:
         status = SolveStatus.FEASIBLE
     if x is None and status is SolveStatus.OPTIMAL:
         status = SolveStatus.FAILED
-    return Solution(status, x, message)
+    return Solution(status, x, message, float(highs.getInfo().mip_gap) if is_mip else 0.0)

@@ -56,7 +56,7 @@ class PiqpSession:
         self._row_lb = np.concatenate([self._row_lb[:first], lb])
         self._row_ub = np.concatenate([self._row_ub[:first], ub])
 
-    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
         solution = self._run(limits)
         if solution.status is SolveStatus.FAILED:

@@ -61,9 +61,11 @@ class ScipSession:
         self._row_lb = np.concatenate([self._row_lb[:first], lb])
         self._row_ub = np.concatenate([self._row_ub[:first], ub])
 
-    def solve(self, limits: Limits, start: Array | None = None) -> Solution:
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
-        model, columns = self._model()
+        model, columns = self._model(relax=relax)
+        if "limits/gap" not in self._options:
+            model.setParam("limits/gap", limits.gap)
         if start is not None:
             self._pass_start(model, columns, start)
         solution = _solve(model, columns, limits)
@@ -81,11 +83,11 @@ class ScipSession:
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
-    def _model(self, with_objective: bool = True) -> tuple[pyscipopt.Model, list]:
+    def _model(self, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list]:
         model = pyscipopt.Model()
         model.hideOutput()
         _set_options(model, self._options)
-        kinds = np.where(self._program.integer, "I", "C")
+        kinds = np.where(self._program.integer & ~np.array(relax), "I", "C")
         cost = self._cost if with_objective else np.zeros(self._cost.size)
         columns = [
             model.addVar(f"w{j}", vtype=str(kinds[j]), lb=_limit(self._lb[j]), ub=_limit(self._ub[j]), obj=float(cost[j]))

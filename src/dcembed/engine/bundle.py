@@ -1,0 +1,251 @@
+"""The convex-concave procedure on a cutting-plane model of the kept components.
+
+At the current point the components H are linearized; the components G are known by their tangent cuts alone. A solution of this
+model is a candidate like any other. If it improves the merit by a fair share of what the model promised, it becomes the current
+point; if not, its cuts make the model better there. When the model promises nothing any more, the box is made smaller (the split
+gets finer with it), until that does not help either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcembed.engine.cuts import CutPool
+from dcembed.engine.global_split import GlobalSplit
+from dcembed.engine.local_split import LocalSplit
+from dcembed.engine.look_ahead import flip_columns, look_ahead
+from dcembed.engine.penalty import Penalty, initial_penalty
+from dcembed.engine.point import Point, measure_point
+from dcembed.engine.region import GROWTH, SHRINKAGE, Region, first_region
+from dcembed.engine.run import Run, attempt, ended, failure, host_is_infeasible, record_iteration, reopen, take_candidate
+from dcembed.engine.subproblem import limit_columns, update, with_split
+from dcembed.options import Options
+from dcembed.program.measurements import Tangents
+from dcembed.program.tightening import tighten
+from dcembed.result import Status
+from dcembed.solvers.base import Solution, SolveStatus
+from dcembed.tolerances import MAX_SOLVER_FAILURES
+
+Array = np.ndarray
+
+# A candidate becomes the current point if it brings at least this share of the promised improvement.
+FAIR_SHARE = 0.1
+# A step that hits the box and brings at least the good share of the promise makes the next box larger, below the poor share smaller.
+GOOD_SHARE, POOR_SHARE = 0.7, 0.3
+# Bisections on the way from the best feasible point to an infeasible candidate.
+NUM_BISECTIONS = 6
+# Boxes in a row that may bring nothing before the point counts as a local solution.
+FRUITLESS_BOXES = 2
+# Early masters with integers are solved to the first gap only; the second follows when the model promises nothing at the first.
+LOOSE_GAP, TIGHT_GAP = 0.03, 1e-4
+# Rounds of cuts on the relaxation before a master with integers is solved, and what violation is worth a round.
+RELAXED_ROUNDS, RELAXED_CUT_TOL = 8, 1e-4
+
+
+@dataclass(eq=False)
+class Model:
+    """The cutting-plane model around the current point.
+
+    Parameters
+    ----------
+    region, split, pool
+        The box, the split that is valid on it, and the cuts of its components G.
+    tangents
+        Of the components H at the current point.
+    gap
+        To which masters with integers are solved.
+    looks_ahead
+        Whether the tangents look ahead along binaries, and so promise without warrant.
+    """
+
+    region: Region
+    split: GlobalSplit | LocalSplit
+    pool: CutPool
+    tangents: Tangents
+    gap: float
+    looks_ahead: bool = False
+
+
+def run_bundle(run: Run, point: Point, start: int) -> Status:
+    """Iterate from `point` until the model promises nothing; candidates go to `run.incumbent`."""
+    options, incumbent = run.options, run.incumbent
+    region = first_region(run.embedded, point.w, *tighten(run.embedded.host))
+    penalty = initial_penalty(options, run.embedded, point)
+    model = _build_model(run, region, point, LOOSE_GAP if run.embedded.host.integer.any() else TIGHT_GAP, penalty)
+    best_of_start = point if incumbent.accepts(point) else None
+    flips = flip_columns(run.embedded)
+    num_failed = num_fruitless = 0
+    for number in range(1, options.max_iterations + 1):
+        if status := ended(run):
+            return status
+        if any(np.array_equal(point.w, solved) for solved in run.solved):
+            return _settled(run, point)
+        solution = _solve_master(run, model, point, penalty)
+        candidate, is_new = take_candidate(run, solution, penalty)
+        record_iteration(run, start, number, point, candidate, penalty, solution, is_new)
+        if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
+            return ended(run) or Status.TIME_LIMIT
+        if solution.status is SolveStatus.INFEASIBLE and host_is_infeasible(run):
+            return Status.HOST_INFEASIBLE
+        if solution.status is SolveStatus.UNBOUNDED:
+            if penalty.is_largest:
+                return Status.UNBOUNDED
+            penalty = penalty.grown()
+            continue
+        if candidate is None or solution.x is None or solution.status is SolveStatus.FAILED:
+            num_failed += 1
+            if num_failed == MAX_SOLVER_FAILURES:
+                return Status.NUMERICAL_ERROR
+            reopen(run, penalty)
+            _limit(run, model.region, penalty)
+            continue
+        num_failed = 0
+        if incumbent.accepts(candidate) and (best_of_start is None or candidate.objective < best_of_start.objective):
+            best_of_start = candidate
+
+        promise = point.merit(penalty.value) - _model_value(run, model, solution.x, penalty)
+        _learn(run, model, candidate.w, solution.x)
+        if promise > _tolerance(point, options):
+            candidate = _search_segment(run, candidate, penalty)
+            improvement = point.merit(penalty.value) - candidate.merit(penalty.value)
+            if improvement > (_tolerance(point, options) if model.looks_ahead else FAIR_SHARE * promise):
+                if not incumbent.accepts(candidate) and candidate.violation > 0.5 * point.violation > 0:
+                    penalty = penalty.grown()
+                point, num_fruitless = candidate, 0
+                _move(run, model, point, improvement / promise, penalty)
+                continue
+            if not model.looks_ahead:
+                continue
+
+        # Nothing is left in this model: solve it better, look ahead, make it finer, or stop.
+        if model.gap > TIGHT_GAP and solution.gap > TIGHT_GAP:
+            model.gap = TIGHT_GAP
+        elif flips.size and not model.looks_ahead:
+            model.tangents, model.looks_ahead = look_ahead(model.split, point.w, flips), True
+        elif not incumbent.accepts(point) and not penalty.is_largest:
+            penalty = penalty.grown()
+            _recenter(model, point)
+        elif not incumbent.accepts(point) and best_of_start is not None:
+            # Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible.
+            point, best_of_start, penalty = best_of_start, None, penalty.hardened()
+            model = _build_model(run, model.region.around(point.w, model.region.radius), point, model.gap, penalty)
+        elif num_fruitless == FRUITLESS_BOXES or model.region.is_smallest or options.decomposition == "global":
+            run.solved.append(point.w)
+            return _settled(run, point)
+        else:
+            num_fruitless += 1
+            model = _build_model(run, model.region.around(point.w, SHRINKAGE * model.region.radius), point, model.gap, penalty)
+    return Status.ITERATION_LIMIT
+
+
+def _settled(run: Run, point: Point) -> Status:
+    return Status.LOCALLY_SOLVED if run.incumbent.accepts(point) else Status.LOCALLY_INFEASIBLE
+
+
+def _tolerance(point: Point, options: Options) -> float:
+    return options.objective_tol * max(1.0, abs(point.objective))
+
+
+def _build_model(run: Run, region: Region, point: Point, gap: float, penalty: Penalty) -> Model:
+    """Split the networks on a box and begin with the cuts at the point."""
+    if run.options.decomposition == "global":
+        split: GlobalSplit | LocalSplit = GlobalSplit(run.embedded, region.host_lb, region.host_ub)
+    else:
+        split = LocalSplit(run.embedded, region.lb, region.ub)
+    _limit(run, region, penalty)
+    run.subproblem = with_split(run.subproblem, split, region)
+    pool = CutPool(point.w.size)
+    heights = split.heights(point.w)
+    pool.add(heights, point.w, np.full(heights.value.size, -np.inf))
+    return Model(region, split, pool, split.tangents(point.w), gap)
+
+
+def _limit(run: Run, region: Region, penalty: Penalty) -> None:
+    """Keep the master inside the box where the split is valid."""
+    host = run.subproblem.host
+    lb, ub = (host.lb, host.ub) if run.options.decomposition == "global" else (region.lb, region.ub)
+    limit_columns(run.subproblem, run.session, lb, ub, penalty.slack_ub)
+
+
+def _move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) -> None:
+    """Make `point` the middle of the model; a box that it hit is drawn anew around it."""
+    _recenter(model, point)
+    if run.options.decomposition != "global" and model.region.is_hit(point.w):
+        factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
+        renewed = _build_model(run, model.region.around(point.w, factor * model.region.radius), point, model.gap, penalty)
+        model.region, model.split, model.pool, model.tangents = renewed.region, renewed.split, renewed.pool, renewed.tangents
+
+
+def _recenter(model: Model, point: Point) -> None:
+    model.tangents, model.looks_ahead = model.split.tangents(point.w), False
+
+
+def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
+    has_integers = bool(run.embedded.host.integer.any())
+
+    def once() -> Solution:
+        if has_integers:
+            _cut_relaxation(run, model, penalty)
+        update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
+        start = np.concatenate([point.w, model.split.heights(point.w).value, point.slack]) if has_integers else None
+        return run.session.solve(run.clock.limits(model.gap), start)
+
+    with run.log.working("solving the master problem"):
+        return attempt(once, failure)
+
+
+def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:
+    """Rounds of cuts where the relaxation of the master violates them: each costs a linear program, not a mixed-integer one."""
+    n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
+    for _ in range(RELAXED_ROUNDS):
+        update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
+        solution = run.session.solve(run.clock.limits(), relax=True)
+        if solution.x is None or not np.isfinite(solution.x).all() or ended(run):
+            return
+        w, theta = solution.x[:n], solution.x[n : n + num_parts]
+        heights = model.split.heights(w)
+        if np.all(heights.value - theta <= RELAXED_CUT_TOL * (1.0 + np.abs(heights.value))):
+            return
+        model.pool.add(heights, w, theta)
+
+
+def _model_value(run: Run, model: Model, x: Array, penalty: Penalty) -> float:
+    """The objective of the master at its solution."""
+    host, num_parts = run.subproblem.host, run.subproblem.epigraph.num_columns
+    w, theta, slack = np.split(x, [host.num_columns, host.num_columns + num_parts])
+    on_host = run.subproblem.kept_slope[[0]] - model.tangents.slope[[0]]
+    constant = run.subproblem.kept_constant[0] - model.tangents.constant[0]
+    neural = float((on_host @ w)[0]) + constant + float((run.subproblem.epigraph.kept[[0]] @ theta)[0])
+    return host.objective(w) + neural + penalty.value * float(slack.sum())
+
+
+def _learn(run: Run, model: Model, w: Array, x: Array) -> None:
+    """Age the cuts at the master's solution and add those it violates at the candidate."""
+    n, num_parts = w.size, run.subproblem.epigraph.num_columns
+    theta = x[n : n + num_parts]
+    model.pool.age(x[:n], theta)
+    model.pool.add(model.split.heights(w), w, theta)
+
+
+def _search_segment(run: Run, candidate: Point, penalty: Penalty) -> Point:
+    """On the way from the best feasible point to an infeasible candidate, the last feasible point, if that is the better one."""
+    best = run.incumbent.point
+    if run.embedded.host.integer.any() or run.incumbent.accepts(candidate) or best is None or not run.incumbent.is_feasible:
+        return candidate
+    if candidate.objective >= best.objective:
+        return candidate
+    feasible, low, high = best, 0.0, 1.0
+    for _ in range(NUM_BISECTIONS):
+        middle = (low + high) / 2
+        trial = measure_point(run.embedded, (1 - middle) * best.w + middle * candidate.w)
+        if run.incumbent.accepts(trial):
+            feasible, low = trial, middle
+        else:
+            high = middle
+    if low > 0:
+        run.incumbent.offer(feasible, run.clock.seconds)
+        if feasible.merit(penalty.value) < candidate.merit(penalty.value):
+            return feasible
+    return candidate
