@@ -18,7 +18,7 @@ from dcembed.engine.local_split import LocalSplit
 from dcembed.engine.look_ahead import flip_columns, look_ahead
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
-from dcembed.engine.region import GROWTH, SHRINKAGE, Region, first_region
+from dcembed.engine.region import GROWTH, Region, first_region
 from dcembed.engine.run import Run, attempt, ended, failure, host_is_infeasible, record_iteration, reopen, take_candidate
 from dcembed.engine.subproblem import limit_columns, update, with_split
 from dcembed.options import Options
@@ -36,8 +36,10 @@ FAIR_SHARE = 0.1
 GOOD_SHARE, POOR_SHARE = 0.7, 0.3
 # Bisections on the way from the best feasible point to an infeasible candidate.
 NUM_BISECTIONS = 6
-# Boxes in a row that may bring nothing before the point counts as a local solution.
-FRUITLESS_BOXES = 2
+# Sizes of further boxes, relative to the last that brought something, before the point counts as a local solution: finer ones,
+# where the split is tighter, and with integers also wider ones, where the master sees other combinations.
+BOXES_CONTINUOUS = (0.25, 0.0625)
+BOXES_INTEGER = (0.25, 4.0, 16.0)
 # Early masters with integers are solved to the first gap only; the second follows when the model promises nothing at the first.
 LOOSE_GAP, TIGHT_GAP = 0.03, 1e-4
 # Rounds of cuts on the relaxation before a master with integers is solved, and what violation is worth a round.
@@ -76,6 +78,8 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
     model = _build_model(run, region, point, LOOSE_GAP if run.embedded.host.integer.any() else TIGHT_GAP, penalty)
     best_of_start = point if incumbent.accepts(point) else None
     flips = flip_columns(run.embedded)
+    boxes = BOXES_INTEGER if run.embedded.host.integer.any() else BOXES_CONTINUOUS
+    fruitful_radius = region.radius
     num_failed = num_fruitless = 0
     for number in range(1, options.max_iterations + 1):
         if status := ended(run):
@@ -114,6 +118,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
                 if not incumbent.accepts(candidate) and candidate.violation > 0.5 * point.violation > 0:
                     penalty = penalty.grown()
                 point, num_fruitless = candidate, 0
+                fruitful_radius = model.region.radius
                 _move(run, model, point, improvement / promise, penalty)
                 continue
             if not model.looks_ahead:
@@ -131,12 +136,12 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
             # Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible.
             point, best_of_start, penalty = best_of_start, None, penalty.hardened()
             model = _build_model(run, model.region.around(point.w, model.region.radius), point, model.gap, penalty)
-        elif num_fruitless == FRUITLESS_BOXES or model.region.is_smallest or options.decomposition == "global":
+        elif num_fruitless == len(boxes) or region.columns.size == 0 or options.decomposition == "global":
             run.solved.append(point.w)
             return _settled(run, point)
         else:
+            model = _build_model(run, region.around(point.w, boxes[num_fruitless] * fruitful_radius), point, model.gap, penalty)
             num_fruitless += 1
-            model = _build_model(run, model.region.around(point.w, SHRINKAGE * model.region.radius), point, model.gap, penalty)
     return Status.ITERATION_LIMIT
 
 

@@ -11,7 +11,7 @@ from dcembed.program.elimination import EmbeddedProgram
 Array = np.ndarray
 
 FIRST_RADIUS = 0.05
-GROWTH, SHRINKAGE = 2.0, 0.25
+GROWTH = 2.0
 LARGEST_RADIUS, SMALLEST_RADIUS = 1.0, 1e-3
 # A point within this share of the radius of a side of the box has hit it.
 HIT_TOL = 1e-3
@@ -42,10 +42,6 @@ class Region:
     host_ub: Array
     lb: Array
     ub: Array
-
-    @property
-    def is_smallest(self) -> bool:
-        return self.columns.size == 0 or self.radius <= SMALLEST_RADIUS
 
     def around(self, w: Array, radius: float) -> Region:
         """A box with another middle and radius."""
