@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.engine.cuts import CutPool
+from dcembed.engine.cuts import CutPool, Heights
 from dcembed.engine.global_split import GlobalSplit
 from dcembed.engine.local_split import LocalSplit
 from dcembed.engine.look_ahead import flip_columns, look_ahead
@@ -54,8 +54,8 @@ class Model:
     ----------
     region, split, pool
         The box, the split that is valid on it, and the cuts of its components G.
-    tangents
-        Of the components H at the current point.
+    tangents, heights
+        Of the components H and G at the current point.
     gap
         To which masters with integers are solved.
     looks_ahead
@@ -66,6 +66,7 @@ class Model:
     split: GlobalSplit | LocalSplit
     pool: CutPool
     tangents: Tangents
+    heights: Heights
     gap: float
     looks_ahead: bool = False
 
@@ -110,7 +111,8 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
             best_of_start = candidate
 
         promise = point.merit(penalty.value) - _model_value(run, model, solution.x, penalty)
-        _learn(run, model, candidate.w, solution.x)
+        heights = model.heights if np.array_equal(candidate.w, point.w) else model.split.heights(candidate.w)
+        _learn(run, model, candidate.w, heights, solution.x)
         if promise > _tolerance(point, options):
             candidate = _search_segment(run, candidate, penalty)
             improvement = point.merit(penalty.value) - candidate.merit(penalty.value)
@@ -164,7 +166,7 @@ def _build_model(run: Run, region: Region, point: Point, gap: float, penalty: Pe
     pool = CutPool(point.w.size)
     heights = split.heights(point.w)
     pool.add(heights, point.w, np.full(heights.value.size, -np.inf))
-    return Model(region, split, pool, split.tangents(point.w), gap)
+    return Model(region, split, pool, split.tangents(point.w), heights, gap)
 
 
 def _limit(run: Run, region: Region, penalty: Penalty) -> None:
@@ -180,11 +182,11 @@ def _move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) 
     if run.options.decomposition != "global" and model.region.is_hit(point.w):
         factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
         renewed = _build_model(run, model.region.around(point.w, factor * model.region.radius), point, model.gap, penalty)
-        model.region, model.split, model.pool, model.tangents = renewed.region, renewed.split, renewed.pool, renewed.tangents
+        model.__dict__.update(renewed.__dict__)
 
 
 def _recenter(model: Model, point: Point) -> None:
-    model.tangents, model.looks_ahead = model.split.tangents(point.w), False
+    model.tangents, model.heights, model.looks_ahead = model.split.tangents(point.w), model.split.heights(point.w), False
 
 
 def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
@@ -194,7 +196,7 @@ def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Sol
         if has_integers:
             _cut_relaxation(run, model, penalty)
         update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
-        start = np.concatenate([point.w, model.split.heights(point.w).value, point.slack]) if has_integers else None
+        start = np.concatenate([point.w, model.heights.value, point.slack]) if has_integers else None
         return run.session.solve(run.clock.limits(model.gap), start)
 
     with run.log.working("solving the master problem"):
@@ -226,12 +228,12 @@ def _model_value(run: Run, model: Model, x: Array, penalty: Penalty) -> float:
     return host.objective(w) + neural + penalty.value * float(slack.sum())
 
 
-def _learn(run: Run, model: Model, w: Array, x: Array) -> None:
+def _learn(run: Run, model: Model, w: Array, heights: Heights, x: Array) -> None:
     """Age the cuts at the master's solution and add those it violates at the candidate."""
     n, num_parts = w.size, run.subproblem.epigraph.num_columns
     theta = x[n : n + num_parts]
     model.pool.age(x[:n], theta)
-    model.pool.add(model.split.heights(w), w, theta)
+    model.pool.add(heights, w, theta)
 
 
 def _search_segment(run: Run, candidate: Point, penalty: Penalty) -> Point:

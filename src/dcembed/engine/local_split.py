@@ -43,7 +43,7 @@ class LocalSplit:
         self.kept_constant = np.zeros(size)
         for piece in self._pieces:
             measured, terms = piece.measured, piece.measured.terms
-            at_offset = np.einsum("td,td->t", piece.slope, measured.inputs.offset[terms.block])
+            at_offset = np.einsum("td,td->t", piece.slope, measured.offset[terms.block])
             self.kept_constant += np.bincount(terms.measurement, terms.scale * (piece.constant + at_offset), minlength=size)
             self.kept_slope = self.kept_slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ piece.slope)
 

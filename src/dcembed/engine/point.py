@@ -46,16 +46,19 @@ def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     """Round the integers of `w` (kept columns) and measure."""
     w = np.where(embedded.host.integer, np.round(w), w)
     x = embedded.lift(w)
-    measured = verify(embedded.program, embedded.embeddings, x)
+    # Eliminated outputs are predictions by construction, and the equalities of the others are among the restrictions.
+    measured = verify(embedded.program, (), x)
     excess = restriction_excess(embedded, w)
     slack = np.zeros(embedded.restrictions.num_slacks)
     np.maximum.at(slack, embedded.restrictions.slack, excess)
-    return Point(w, x, measured.objective, measured.violation, slack)
+    return Point(w, x, measured.objective, max(measured.violation, float(slack.max(initial=0.0))), slack)
 
 
 def restriction_excess(embedded: EmbeddedProgram, w: Array) -> Array:
     """By how much each neural restriction is exceeded at w, zero behind an indicator that is off. Shape (s,)."""
     restrictions = embedded.restrictions
+    if restrictions.num_restrictions == 0:
+        return np.zeros(0)
     value = restrictions.linear @ w + evaluate_measurements(embedded, w)[1:] - restrictions.rhs
     off = (restrictions.indicator >= 0) & (np.round(w[restrictions.indicator]) != restrictions.indicator_value)
     return np.where(off, 0.0, np.maximum(value, 0.0))

@@ -26,11 +26,11 @@ def _build(measured: MeasuredNetwork, size: int) -> Epigraph:
     for index, stage in enumerate(network.stages):
         blocks = [sp.csr_array((k * stage.num_rows, k * width)) for width in network.widths]
         blocks[index] = sp.eye_array(k * stage.num_rows, format="csr")
-        host, constant = sp.csr_array((k * stage.num_rows, measured.inputs.matrix.shape[1])), np.tile(stage.bias, (k, 1))
+        host, constant = sp.csr_array((k * stage.num_rows, measured.maps.shape[1])), np.tile(stage.bias, (k, 1))
         for source, weight in stage.weights.items():
             if source == 0:
-                host = -repeat_over_blocks(weight, k) @ measured.inputs.matrix
-                constant = constant + measured.inputs.offset @ weight.T
+                host = -repeat_over_blocks(weight, k) @ measured.block_maps()
+                constant = constant + measured.offset @ weight.T
             else:
                 blocks[source - 1] = -repeat_over_blocks(weight, k)
         on_host.append(host)

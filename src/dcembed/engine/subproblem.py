@@ -85,9 +85,8 @@ def _check_reach(embedded: EmbeddedProgram, lb: Array, ub: Array, reach: Array) 
     """An input without bounds leaves a network behind an indicator without a largest value: name its column."""
     endless = np.isinf(reach) & np.concatenate([[False], embedded.restrictions.indicator >= 0])
     for measured in embedded.networks:
-        blocks = measured.terms.block[endless[measured.terms.measurement]]
-        entries = (blocks[:, None] * measured.network.num_inputs + np.arange(measured.network.num_inputs)).reshape(-1)
-        for column in measured.inputs.matrix[entries].indices:
+        maps = measured.map_of[measured.terms.block[endless[measured.terms.measurement]]]
+        for column in measured.maps[measured.rows_of(maps).reshape(-1)].indices:
             if np.isinf(lb[column]) or np.isinf(ub[column]):
                 raise missing_bound(int(embedded.kept[column]), "lower" if np.isinf(lb[column]) else "upper")
 

@@ -80,13 +80,13 @@ def _on_groups(groups: dict[int, Matrix], widths: list[int], k: int) -> sp.csr_a
 
 def _on_host(measured: MeasuredNetwork, weight: Matrix | None, height: int) -> sp.csr_array:
     if weight is None:
-        return sp.csr_array((measured.num_blocks * height, measured.inputs.matrix.shape[1]))
-    return sp.csr_array(-repeat_over_blocks(weight, measured.num_blocks) @ measured.inputs.matrix)
+        return sp.csr_array((measured.num_blocks * height, measured.maps.shape[1]))
+    return sp.csr_array(-repeat_over_blocks(weight, measured.num_blocks) @ measured.block_maps())
 
 
 def _row_lb(measured: MeasuredNetwork, weight: Matrix | None, constant: Array) -> Array:
     tiled = np.tile(constant, (measured.num_blocks, 1))
-    return (tiled if weight is None else tiled + measured.inputs.offset @ weight.T).reshape(-1)
+    return (tiled if weight is None else tiled + measured.offset @ weight.T).reshape(-1)
 
 
 def _values(measured: MeasuredNetwork, deep: list[int], w: Array) -> Array:

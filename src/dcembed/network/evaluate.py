@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from dcembed.errors import InputError
 from dcembed.network.network import Affine, Array, Network
 
-# Numbers that one pass over a chunk of points holds at a time, about 16 MB: small enough for caches to help, large enough for products.
-CHUNK_ENTRIES = 2_000_000
+# Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
+CHUNK_ENTRIES = 500_000
 
 
 def evaluate(network: Network, points: Array) -> Array:
@@ -49,13 +50,16 @@ def units(preactivation: Sequence[Array]) -> list[Array]:
 
 def apply_affine(affine: Affine, sources: Sequence[Array]) -> Array:
     """Values of `affine` given each source as (k, size)."""
-    value = np.tile(affine.bias, (sources[0].shape[0], 1))
+    value: Array | None = None
     for source, block in affine.weights.items():
-        value += sources[source] @ block.T
-    return value
+        part = sources[source] @ block.T
+        value = part if value is None else np.add(value, part, out=value)
+    if value is None:
+        return np.tile(affine.bias, (sources[0].shape[0], 1))
+    return np.add(value, affine.bias, out=value)
 
 
-def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[Array]) -> Array:
+def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[Array], gather: sp.csr_array | None = None) -> Array:
     """Gradient in x of sum_m weights_m' z_m on the linear piece given by `active`.
 
     For the unit weights of a convex component G_r or H_r (or a nonnegative combination of them) this
@@ -68,18 +72,24 @@ def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[A
         For each stage, where a_l > 0 (at a_l = 0 either way), shape (t, width).
     weights
         For each stage, the weight of each unit, shape (t, width).
+    gather
+        Sums of the t gradients that are wanted instead of the gradients themselves, shape (p, t).
 
     Returns
     -------
-    Shape (t, num_inputs).
+    Shape (t, num_inputs), or (p, num_inputs).
     """
-    adjoint = [np.array(weight) for weight in weights]
-    gradient = np.zeros((adjoint[0].shape[0], network.num_inputs)) if adjoint else np.zeros((0, network.num_inputs))
+    adjoint = list(weights)
+    size = gather.shape[0] if gather is not None else adjoint[0].shape[0] if adjoint else 0
+    gradient = np.zeros((size, network.num_inputs))
     for index in range(len(network.stages) - 1, -1, -1):
         flow = adjoint[index] * active[index]
         for source, block in network.stages[index].weights.items():
-            if source == 0:
+            if source > 0:
+                adjoint[source - 1] = adjoint[source - 1] + flow @ block
+            elif gather is None:
                 gradient += flow @ block
             else:
-                adjoint[source - 1] += flow @ block
+                # Few sums of many gradients: add up before the product, not after it.
+                gradient += (gather @ flow) @ block
     return gradient

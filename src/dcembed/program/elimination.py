@@ -61,12 +61,12 @@ class Parts:
     ----------
     measurement
         Of each part, shape (p,).
-    block
-        A block whose inputs have the part's coefficients, shape (p,).
+    map
+        The map of the inputs of all its terms, shape (p,).
     """
 
     measurement: Array
-    block: Array
+    map: Array
 
     @property
     def num_parts(self) -> int:
@@ -75,10 +75,29 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredNetwork:
-    """One embedding as the restrictions see it: the evaluations that are used, and how."""
+    """One embedding as the restrictions see it: the evaluations that are used, and how.
+
+    Parameters
+    ----------
+    maps
+        The different ways in which the inputs of a block depend on the columns, shape (g * n_in, n); thousands of scenarios of
+        one design have one.
+    map_of
+        Which of them each block has, shape (k,).
+    offset
+        Constants in the inputs of each block, shape (k, n_in).
+    directions
+        The different measurements of the predictions, shape (d, n_out).
+    split
+        Their split.
+    terms, parts
+        Where the predictions are used.
+    """
 
     network: Network
-    inputs: AffineInputs
+    maps: sp.csr_array
+    map_of: Array
+    offset: Array
     directions: Array
     split: Split
     terms: Terms
@@ -86,11 +105,23 @@ class MeasuredNetwork:
 
     @property
     def num_blocks(self) -> int:
-        return self.inputs.offset.shape[0]
+        return self.map_of.size
 
-    def points(self, w: Array) -> Array:
-        """Inputs of every block, shape (num_blocks, n_in)."""
-        return (self.inputs.matrix @ w).reshape(self.inputs.offset.shape) + self.inputs.offset
+    def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
+        """Inputs of the blocks, shape (number of blocks, n_in)."""
+        return self.spread(self.maps @ w)[self.map_of[blocks]] + self.offset[blocks]
+
+    def spread(self, values: Array) -> Array:
+        """Values per row of `maps` as (g, n_in)."""
+        return values.reshape(-1, self.network.num_inputs)
+
+    def rows_of(self, maps: Array) -> Array:
+        """Row numbers in `maps` of each of the given maps, shape (number of maps, n_in)."""
+        return maps[:, None] * self.network.num_inputs + np.arange(self.network.num_inputs)
+
+    def block_maps(self) -> sp.csr_array:
+        """The maps of all blocks one below the other, shape (k * n_in, n)."""
+        return sp.csr_array(self.maps[self.rows_of(self.map_of).reshape(-1)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +188,7 @@ class EmbeddedProgram:
     @cached_property
     def input_columns(self) -> Array:
         """Columns of `host` that some network input depends on."""
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.inputs.matrix.indices for m in self.networks)]))
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.maps.indices for m in self.networks)]))
 
     def lower(self, w: Array) -> Array:
         """The kept columns of a point of the user's program."""
@@ -328,12 +359,14 @@ def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.c
     directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
     blocks, block_number = np.unique(pairs[1], return_inverse=True)
     block_number = block_number.reshape(-1)
-    entries = (blocks[:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
-    used_inputs = AffineInputs(inputs.matrix[entries][:, kept], inputs.offset[blocks])
-    part, parts = _parts(pairs[0].astype(np.int64), block_number, used_inputs)
+    map_of, first = _equal_maps(inputs.matrix, blocks, num_inputs)
+    rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
+    part, parts = _parts(pairs[0].astype(np.int64), block_number, map_of)
     return MeasuredNetwork(
         network=embedding.network,
-        inputs=used_inputs,
+        maps=sp.csr_array(inputs.matrix[rows][:, kept]),
+        map_of=map_of,
+        offset=inputs.offset if blocks.size == inputs.offset.shape[0] else inputs.offset[blocks],
         directions=directions,
         split=split(embedding.network, directions),
         terms=Terms(pairs[0].astype(np.int64), block_number, direction.reshape(-1), scale, part),
@@ -341,13 +374,19 @@ def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.c
     )
 
 
-def _parts(measurement: Array, block: Array, inputs: AffineInputs) -> tuple[Array, Parts]:
-    """Group terms by measurement and by how their inputs depend on the columns."""
-    num_inputs = inputs.offset.shape[1]
-    # The coefficients of a block against fixed random weights: equal coefficients give equal sums, others different ones.
+def _equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Array, Array]:
+    """Which blocks have inputs with equal coefficients: a number for each, and the first block with each number."""
+    # Coefficients against fixed random weights: equal ones give equal sums, others different ones.
     rng = np.random.default_rng(0)
-    weights = rng.standard_normal((inputs.matrix.shape[1], 2))
-    key = np.einsum("bic,i->bc", (inputs.matrix @ weights).reshape(-1, num_inputs, 2), rng.standard_normal(num_inputs))
-    same_inputs = np.unique(key, axis=0, return_inverse=True)[1].reshape(-1)[block]
-    pairs, first, part = np.unique(np.stack([measurement, same_inputs]), axis=1, return_index=True, return_inverse=True)
-    return part.reshape(-1), Parts(pairs[0], block[first])
+    key = np.zeros((blocks.size, 2))
+    for column in range(2):
+        sums = (matrix @ rng.standard_normal(matrix.shape[1])).reshape(-1, num_inputs)
+        key[:, column] = (sums @ rng.standard_normal(num_inputs))[blocks]
+    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return number.reshape(-1), first
+
+
+def _parts(measurement: Array, block: Array, map_of: Array) -> tuple[Array, Parts]:
+    """Group terms by measurement and by how their inputs depend on the columns."""
+    pairs, part = np.unique(np.stack([measurement, map_of[block]]), axis=1, return_inverse=True)
+    return part.reshape(-1), Parts(pairs[0], pairs[1])

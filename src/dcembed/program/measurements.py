@@ -41,9 +41,10 @@ def evaluate_measurements(embedded: EmbeddedProgram, w: Array) -> Array:
     total = np.zeros(num_measurements(embedded))
     for measured in embedded.networks:
         terms = measured.terms
-        outputs = evaluate(measured.network, measured.points(w))
-        values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
-        total += np.bincount(terms.measurement, terms.scale * values, minlength=total.size)
+        for chunk in chunks(terms.block.size, measured.network):
+            outputs = evaluate(measured.network, measured.points(w, terms.block[chunk]))
+            values = np.einsum("to,to->t", measured.directions[terms.direction[chunk]], outputs)
+            total += np.bincount(terms.measurement[chunk], terms.scale[chunk] * values, minlength=total.size)
     return total
 
 
@@ -82,7 +83,7 @@ def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:
     for measured in embedded.networks:
         terms, split = measured.terms, measured.split
         weights = split.slope[terms.direction]
-        at_offset = np.einsum("td,td->t", weights, measured.inputs.offset[terms.block])
+        at_offset = np.einsum("td,td->t", weights, measured.offset[terms.block])
         constant += np.bincount(terms.measurement, terms.scale * (split.constant[terms.direction] + at_offset), minlength=size)
         slope = slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ weights)
     return sp.csr_array(slope), constant
@@ -107,14 +108,13 @@ def largest_kept(embedded: EmbeddedProgram, lb: Array, ub: Array) -> Array:
 
 def input_box(measured: MeasuredNetwork, lb: Array, ub: Array) -> tuple[Array, Array]:
     """Bounds of the inputs of every block when lb <= w <= ub, shapes (num_blocks, n_in)."""
-    matrix, offset = measured.inputs.matrix, measured.inputs.offset
-    column = matrix.indices
+    matrix = measured.maps
     with np.errstate(invalid="ignore"):
-        one, other = matrix.data * lb[column], matrix.data * ub[column]
+        one, other = matrix.data * lb[matrix.indices], matrix.data * ub[matrix.indices]
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    low = np.bincount(row, np.minimum(one, other), minlength=matrix.shape[0]).reshape(offset.shape)
-    high = np.bincount(row, np.maximum(one, other), minlength=matrix.shape[0]).reshape(offset.shape)
-    return low + offset, high + offset
+    low = measured.spread(np.bincount(row, np.minimum(one, other), minlength=matrix.shape[0]))
+    high = measured.spread(np.bincount(row, np.maximum(one, other), minlength=matrix.shape[0]))
+    return low[measured.map_of] + measured.offset, high[measured.map_of] + measured.offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,21 +132,19 @@ def sweep(measured: MeasuredNetwork, w: Array, component: Sequence[Array]) -> Sw
     A unit at its kink counts as active: at the origin of a network without biases the other choice has no slope at all.
     """
     network, terms, split, size = measured.network, measured.terms, measured.split, measured.parts.num_parts
-    points = measured.points(w)
     value, height, gradient = np.zeros(size), np.zeros(size), np.zeros((size, network.num_inputs))
     difference = [g - h for g, h in zip(split.convex, split.concave, strict=True)]
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        x = points[block]
+        x = measured.points(w, block)
         stages = preactivations(network, x)
         active = units(stages)
         affine = np.einsum("td,td->t", split.slope[direction], x) + split.constant[direction]
         f = affine + _weigh([weight[direction] for weight in difference], active, block.size)
         weights = [weight[direction] for weight in component]
-        slopes = backpropagate(network, [a >= 0 for a in stages], weights) if stages else np.zeros_like(x)
         value += np.bincount(terms.part[chunk], scale * f, minlength=size)
         height += np.bincount(terms.part[chunk], scale * _weigh(weights, active, block.size), minlength=size)
-        gradient += _adder(terms.part[chunk], scale, size) @ slopes
+        gradient += backpropagate(network, [a >= 0 for a in stages], weights, _adder(terms.part[chunk], scale, size))
     return Swept(value, height, gradient)
 
 
@@ -162,11 +160,11 @@ def sum_parts(measured: MeasuredNetwork, size: int) -> sp.csr_array:
 
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:
     """Coefficients on w of parts whose gradient in their inputs is given (p, n_in): shape (p, n)."""
-    size, num_inputs = gradient.shape
-    column = measured.parts.block[:, None] * num_inputs + np.arange(num_inputs)
+    size = gradient.shape[0]
+    column = measured.rows_of(measured.parts.map)
     row = np.broadcast_to(np.arange(size)[:, None], column.shape)
     entries = gradient.reshape(-1), (row.reshape(-1), column.reshape(-1))
-    return sp.csr_array(sp.csr_array(entries, shape=(size, measured.inputs.matrix.shape[0])) @ measured.inputs.matrix)
+    return sp.csr_array(sp.csr_array(entries, shape=(size, measured.maps.shape[0])) @ measured.maps)
 
 
 def _adder(target: Array, scale: Array, size: int) -> sp.csr_array:
