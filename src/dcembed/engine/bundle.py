@@ -41,9 +41,9 @@ NUM_BISECTIONS = 6
 BOXES_CONTINUOUS = (0.25, 0.0625)
 BOXES_INTEGER = (0.25, 4.0, 16.0)
 # Early masters with integers are solved to the first gap only; the second follows when the model promises nothing at the first.
-LOOSE_GAP, TIGHT_GAP = 0.03, 1e-4
+LOOSE_GAP, TIGHT_GAP = 0.1, 1e-4
 # Rounds of cuts on the relaxation before a master with integers is solved, and what violation is worth a round.
-RELAXED_ROUNDS, RELAXED_CUT_TOL = 8, 1e-4
+RELAXED_ROUNDS, RELAXED_CUT_TOL = 3, 1e-4
 
 
 @dataclass(eq=False)

@@ -10,7 +10,8 @@ from dcembed.program.elimination import EmbeddedProgram
 
 Array = np.ndarray
 
-FIRST_RADIUS = 0.05
+# In ranges of the columns. Where integers decide, a wider first box lets the master see more combinations.
+FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.2
 GROWTH = 2.0
 LARGEST_RADIUS, SMALLEST_RADIUS = 1.0, 1e-3
 # A point within this share of the radius of a side of the box has hit it.
@@ -65,5 +66,5 @@ def first_region(embedded: EmbeddedProgram, w: Array, lb: Array, ub: Array) -> R
     columns = embedded.input_columns[~embedded.host.integer[embedded.input_columns]]
     width = (ub - lb)[columns]
     width = np.where(np.isfinite(width), width, np.maximum(1.0, np.abs(w[columns])))
-    region = Region(columns, np.maximum(width, 1e-9), FIRST_RADIUS, lb, ub, lb, ub)
-    return region.around(w, FIRST_RADIUS)
+    radius = FIRST_RADIUS_INTEGER if embedded.host.integer.any() else FIRST_RADIUS
+    return Region(columns, np.maximum(width, 1e-9), radius, lb, ub, lb, ub).around(w, radius)

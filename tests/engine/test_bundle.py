@@ -1,0 +1,196 @@
+"""Cuts, local splits and the cutting-plane loop."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dcembed
+from dcembed import AffineInputs, Embedding, Program
+from dcembed.engine.cuts import CutPool
+from dcembed.engine.global_split import GlobalSplit
+from dcembed.engine.local_split import LocalSplit
+from dcembed.engine.look_ahead import flip_columns, look_ahead
+from dcembed.engine.region import first_region
+from dcembed.program.elimination import eliminate
+from dcembed.program.measurements import evaluate_measurements
+from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
+from strategies import networks, seeds
+
+MODERATE = (0.3, 1.0, 2.0)
+
+
+def embed(network, seed: int, k: int = 3):
+    """k evaluations of affine inputs of three columns, in the objective and in a range."""
+    rng = np.random.default_rng(seed)
+    num_outputs = k * network.num_outputs
+    n = 3 + num_outputs
+    matrix = np.zeros((k * network.num_inputs, n))
+    # The first two evaluations share their coefficients and so their part.
+    block = rng.normal(size=(network.num_inputs, 3))
+    for i in range(k):
+        matrix[i * network.num_inputs : (i + 1) * network.num_inputs, :3] = block if i < 2 else rng.normal(size=block.shape)
+    rows = np.hstack([rng.normal(size=(1, 3)), rng.normal(size=(1, num_outputs))])
+    program = Program(
+        cost=rng.normal(size=n),
+        rows=rows,
+        row_lb=-1.0,
+        row_ub=1.0,
+        lb=np.concatenate([np.full(3, -1.0), np.full(num_outputs, -np.inf)]),
+        ub=np.concatenate([np.full(3, 1.0), np.full(num_outputs, np.inf)]),
+    )
+    inputs = AffineInputs(matrix, rng.normal(size=(k, network.num_inputs)))
+    return eliminate(program, [Embedding(network, inputs, 3 + np.arange(num_outputs).reshape(k, -1))]), rng
+
+
+def splits(embedded, rng):
+    """The global split, and a local one on a box, with points of that box."""
+    middle = rng.uniform(-0.7, 0.7, 3)
+    lb, ub = middle - 0.3, middle + 0.3
+    points = [lb + rng.random(3) * (ub - lb) for _ in range(4)]
+    return [(GlobalSplit(embedded, lb, ub), points), (LocalSplit(embedded, lb, ub), points)]
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_a_split_gives_the_measurements_and_its_model_majorizes_them(network, seed):
+    embedded, rng = embed(network, seed)
+    for split, points in splits(embedded, rng):
+        sums = sp.hstack([_sum_parts(embedded)], format="csr")
+        for w, v in itertools.product(points[:2], points):
+            tangents, heights = split.tangents(w), split.heights(v)
+            f = evaluate_measurements(embedded, v)
+            model = split.kept_slope @ v + split.kept_constant + sums @ heights.value - (tangents.slope @ v + tangents.constant)
+            size = 1e-7 * (1 + np.abs(f) + np.abs(model) + (sums @ heights.value))
+            assert np.all(model >= f - size)
+            if w is v:
+                assert np.all(np.abs(model - f) <= size)
+                assert np.allclose(tangents.value, f, rtol=1e-7, atol=1e-7 * (1 + np.abs(f).max()))
+
+
+def _sum_parts(embedded):
+    from dcembed.program.measurements import num_measurements, sum_parts
+
+    size = num_measurements(embedded)
+    return sp.hstack([sp.csr_array((size, 0)), *(sum_parts(m, size) for m in embedded.networks)], format="csr")
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_a_cut_never_cuts_off_a_point_of_the_epigraph(network, seed):
+    embedded, rng = embed(network, seed)
+    for split, points in splits(embedded, rng):
+        pool = CutPool(3)
+        for w in points:
+            heights = split.heights(w)
+            pool.add(heights, w, np.full(heights.value.size, -np.inf))
+        for v in points:
+            theta = split.heights(v).value
+            matrix, constant = pool.rows(theta.size)
+            value = matrix @ np.concatenate([v, theta])
+            assert np.all(value >= constant - 1e-7 * (1 + np.abs(constant) + np.abs(value)))
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_the_unit_part_stays_below_its_bound_on_the_box(network, seed):
+    embedded, rng = embed(network, seed)
+    sums = _sum_parts(embedded)
+    for split, points in splits(embedded, rng):
+        largest = split.largest_kept()
+        for w in points:
+            assert np.all(sums @ split.heights(w).value <= largest + 1e-7 * (1 + np.abs(largest)))
+
+
+def test_cuts_long_loose_are_dropped_and_say_where_they_stood():
+    pool = CutPool(1)
+    from dcembed.engine.cuts import MAX_AGE, Heights
+
+    pool.add(Heights(np.array([1.0, 2.0]), sp.csr_array(np.array([[1.0], [0.0]]))), np.zeros(1), np.zeros(2))
+    assert pool.take_origins().tolist() == [-1, -1]
+    for _ in range(MAX_AGE):
+        pool.age(np.zeros(1), np.array([1.0, 5.0]))
+    assert pool.num_cuts == 2
+    pool.age(np.zeros(1), np.array([1.0, 5.0]))
+    assert pool.part.tolist() == [0]
+    assert pool.take_origins().tolist() == [0]
+
+
+@settings(max_examples=25)
+@given(seed=seeds(), integers=st.booleans())
+def test_lazy_and_shared_agree_where_the_subproblem_is_the_whole_problem(seed, integers):
+    # A convex measurement (one stage, nonnegative weights) is kept exactly, so both solve the problem itself.
+    rng = np.random.default_rng(seed)
+    weights = [rng.normal(size=(6, 3)), rng.random((1, 6))]
+    network = dcembed.build_mlp(weights, [rng.normal(size=6), None])
+    program = Program(
+        cost=[*rng.normal(size=3), 1.0],
+        lb=[-2.0, -2.0, -2.0, -np.inf],
+        ub=[2.0, 2.0, 2.0, float(network(rng.normal(size=3))[0]) + 1.0],
+        integer=[0, 1] if integers else None,
+    )
+    embedding = Embedding(network, [0, 1, 2], [3])
+    results = [
+        dcembed.solve(program, embedding, options=quiet(formulation=formulation, decomposition=decomposition))
+        for formulation, decomposition in (("shared", "global"), ("lazy", "global"), ("lazy", "local"))
+    ]
+    assert len({result.is_feasible for result in results}) == 1
+    if results[0].is_feasible:
+        values = [result.objective for result in results]
+        assert np.ptp(values) <= 1e-4 * max(1.0, abs(values[0]))
+
+
+@pytest.mark.parametrize("decomposition", ["global", "local"])
+@pytest.mark.parametrize("seed", [8, 9, 17])
+def test_the_merit_never_increases_across_steps(decomposition, seed):
+    program, embedding = level_problem(seed)
+    result = dcembed.solve(program, embedding, options=quiet(decomposition=decomposition, formulation="lazy"))
+    for start, penalty in {(r.start, r.penalty) for r in result.history}:
+        merits = [r.point_merit for r in result.history if (r.start, r.penalty) == (start, penalty)]
+        assert all(b <= a + 1e-6 * max(1.0, abs(a)) for a, b in itertools.pairwise(merits))
+
+
+def test_a_region_keeps_integers_free_and_knows_when_it_is_hit():
+    network = random_mlp(0, (3, 4, 1))
+    program = Program(cost=np.ones(4), lb=[-1.0, 0.0, 0.0, -np.inf], ub=[1.0, 10.0, 5.0, np.inf], integer=[2])
+    embedded = eliminate(program, [Embedding(network, [0, 1, 2], [3])])
+    region = first_region(embedded, np.array([0.0, 0.0, 2.0]), program.lb[:3], program.ub[:3]).around(np.array([0.0, 0.0, 2.0]), 0.1)
+    assert region.lb.tolist() == [-0.2, 0.0, 0.0]
+    assert region.ub.tolist() == [0.2, 1.0, 5.0]
+    assert region.is_hit(np.array([0.2, 0.5, 2.0]))
+    assert not region.is_hit(np.array([0.0, 0.0, 5.0]))  # a bound of the host is no side of the box
+
+
+def test_looking_ahead_gives_flips_their_true_change():
+    program, embedding = binary_problem(0)
+    embedded = eliminate(program, [embedding])
+    flips = flip_columns(embedded)
+    assert flips.tolist() == list(range(10))
+    split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
+    w = np.zeros(10)
+    ahead = look_ahead(split, w, flips)
+    for column in flips:
+        other = w.copy()
+        other[column] = 1.0
+        true = split.tangents(other)
+        assert np.allclose(ahead.slope @ other + ahead.constant, true.slope @ other + true.constant)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_default_is_no_worse_than_the_papers_method_on_small_problems(seed):
+    network = random_mlp(seed, (3, 16, 16, 1))
+    program, embedding = box_problem(network, np.random.default_rng(seed).normal(size=3) * 0.2, 1.0)
+    start = np.zeros(4)
+    paper = dcembed.solve(program, embedding, start=start, options=quiet(formulation="shared"))
+    ours = dcembed.solve(program, embedding, start=start, options=quiet())
+    assert ours.objective <= paper.objective + 0.05 * abs(paper.objective)
+
+
+def test_the_same_seed_gives_the_same_trace_on_every_kind_of_host():
+    for problem in (level_problem(17), binary_problem(2)):
+        program, embedding = problem
+        runs = [dcembed.solve(program, embedding, options=quiet(seed=5)) for _ in range(2)]
+        first, second = ([(r.objective, r.penalty, r.step, r.solver_status) for r in run.history] for run in runs)
+        assert first == second
