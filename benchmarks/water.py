@@ -38,6 +38,33 @@ def untreated_samples(num_samples: int, cohort: int) -> np.ndarray:
     return features[np.random.RandomState(cohort).permutation(pool)[:num_samples]]
 
 
+def with_score_columns(instance: Instance, num_samples: int) -> Instance:
+    """The same instance as the paper writes it: an extra column for each score, a row that ties it to the prediction, the
+    indicator on the column."""
+    program, embeddings = instance.program, instance.embeddings
+    n = program.num_columns
+    score, extra = embeddings[0].outputs[:, 0], n + np.arange(num_samples)
+    tie = sp.csr_array(
+        (np.repeat([1.0, -1.0], num_samples), (np.tile(np.arange(num_samples), 2), np.concatenate([extra, score]))),
+        shape=(num_samples, n + num_samples),
+    )
+    unit = sp.eye_array(n + num_samples, format="csr")
+    wide = Program(
+        cost=np.concatenate([program.cost, np.zeros(num_samples)]),
+        rows=sp.vstack([sp.hstack([program.rows, sp.csr_array((program.num_rows, num_samples))]), tie], format="csr"),
+        row_lb=np.concatenate([program.row_lb, np.zeros(num_samples)]),
+        row_ub=np.concatenate([program.row_ub, np.zeros(num_samples)]),
+        lb=np.concatenate([program.lb, np.full(num_samples, -np.inf)]),
+        ub=np.concatenate([program.ub, np.full(num_samples, np.inf)]),
+        integer=np.concatenate([program.integer, np.zeros(num_samples, dtype=bool)]),
+        indicators=[Indicator(i.column, 1, unit[[s]], lb=MARGIN) for s, i in zip(extra, program.indicators, strict=True)],
+    )
+    inputs = embeddings[0].inputs
+    matrix = sp.hstack([inputs.matrix, sp.csr_array((inputs.matrix.shape[0], num_samples))], format="csr")
+    embedding = Embedding(embeddings[0].network, AffineInputs(matrix, inputs.offset), score)
+    return Instance(instance.name + ", score columns", wide, (embedding,), [np.zeros(n + num_samples)])
+
+
 def water_instance(network: Network, num_samples: int, cohort: int) -> Instance:
     """Columns r (N x 9), a (N x 9), scores s (N), decisions y (N)."""
     size = NUM_FEATURES * num_samples

@@ -85,7 +85,7 @@ def test_a_solver_that_fails_once_costs_one_iteration(failing_solver, way):
 def test_a_solver_that_fails_for_good_never_loses_the_best_point(failing_solver, way, formulation):
     program, embedding = binary_problem(3)
     # The first subproblem goes well, with its rounds of cuts where there are any.
-    after = 12 if formulation == "lazy" else 2
+    after = 5 if formulation == "lazy" else 2
     failing_solver(lambda solve: solve >= after, WAYS[way])
     result = dcembed.solve(program, embedding, options=quiet(formulation=formulation))
     assert result.status is Status.NUMERICAL_ERROR

@@ -3,6 +3,7 @@
 An output column that the host uses linearly is eliminated: its coefficients in a row are the paper's
 nu, and the row becomes a neural row. An output that is integer, that sits in the quadratic objective,
 or that feeds another network stays a column w_j and is tied by the neural equality w_j - f_j(x) = 0.
+Columns that the rows define by predictions alone are substituted first (`definitions.py`).
 
 Every neural row is written as one-sided restrictions  a'w + nu'f(x) <= rhs : a range gives two of
 them, an equality two that share a slack. The lower side of a row is the upper side of its negative.
@@ -20,6 +21,7 @@ import scipy.sparse as sp
 from dcembed.network.evaluate import evaluate
 from dcembed.network.network import Network
 from dcembed.network.split import Split, split
+from dcembed.program.definitions import Definitions, find_definitions, substitute
 from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Indicator, Program
 
@@ -175,6 +177,8 @@ class EmbeddedProgram:
         The networks with their terms in objective and restrictions.
     linked
         Columns of `host` that are outputs tied by an equality.
+    definitions
+        Columns of `program` that its rows define by eliminated outputs; they are not in `host` either.
     """
 
     program: Program
@@ -184,6 +188,7 @@ class EmbeddedProgram:
     restrictions: Restrictions
     networks: tuple[MeasuredNetwork, ...]
     linked: Array
+    definitions: Definitions
 
     @cached_property
     def input_columns(self) -> Array:
@@ -195,7 +200,7 @@ class EmbeddedProgram:
         return w[self.kept]
 
     def lift(self, kept: Array) -> Array:
-        """The point of the user's program with the eliminated outputs at their predictions."""
+        """The point of the user's program with the eliminated outputs, and what they define, at their predictions."""
         w = np.zeros(self.program.num_columns)
         w[self.kept] = kept
         # Eliminated outputs feed no network, so the order is free; where two networks define a column, the first one counts.
@@ -203,7 +208,7 @@ class EmbeddedProgram:
             gone = ~np.isin(embedding.outputs, self.kept)
             if gone.any():
                 w[embedding.outputs[gone]] = evaluate(embedding.network, embedding.points(w))[gone]
-        return w
+        return self.definitions.apply(w)
 
 
 def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
@@ -213,22 +218,25 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
     outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
     stays = _must_stay(program, inputs, outputs)
     gone = outputs[~stays]
-    kept = np.setdiff1d(np.arange(n), gone)
+    definitions, defining = find_definitions(program, gone, inputs)
+    plain = substitute(program, definitions, defining)
+    kept = np.setdiff1d(np.arange(n), np.concatenate([gone, definitions.columns]))
     # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
     select = sp.csr_array((np.ones(gone.size), (gone, np.flatnonzero(~stays))), shape=(n, outputs.size))
 
-    rows = _neural_rows(program, outputs, stays, select)
+    rows = _neural_rows(plain, outputs, stays, select)
     restrictions, coefficients = _one_sided(rows, kept)
-    measured = sp.vstack([sp.csr_array(select.T @ program.cost).reshape(1, -1), coefficients], format="csr")
+    measured = sp.vstack([sp.csr_array(select.T @ plain.cost).reshape(1, -1), coefficients], format="csr")
     return EmbeddedProgram(
         program=program,
         embeddings=tuple(embeddings),
         kept=kept,
-        host=_host(program, kept, gone),
+        host=_host(plain, kept, gone),
         restrictions=restrictions,
         networks=_measured_networks(embeddings, inputs, measured, kept),
         # A column that two networks define may be gone all the same: the first of them eliminates it.
         linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
+        definitions=definitions,
     )
 
 
