@@ -15,7 +15,7 @@ from dcembed import AffineInputs, Embedding, Program
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.global_split import GlobalSplit
 from dcembed.engine.local_split import LocalSplit
-from dcembed.engine.look_ahead import flip_columns, look_ahead
+from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.region import first_region
 from dcembed.program.elimination import eliminate
 from dcembed.program.measurements import evaluate_measurements
@@ -163,17 +163,34 @@ def test_a_region_keeps_integers_free_and_knows_when_it_is_hit():
     assert not region.is_hit(np.array([0.0, 0.0, 5.0]))  # a bound of the host is no side of the box
 
 
-def test_looking_ahead_gives_flips_their_true_change():
+def test_looking_ahead_gives_steps_their_true_change():
     program, embedding = binary_problem(0)
     embedded = eliminate(program, [embedding])
-    flips = flip_columns(embedded)
-    assert flips.tolist() == list(range(10))
+    steps = step_columns(embedded)
+    assert steps.tolist() == list(range(10))
+    assert num_looks(embedded, steps) == 1
     split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
-    w = np.zeros(10)
-    ahead = look_ahead(split, w, flips)
-    for column in flips:
-        other = w.copy()
-        other[column] = 1.0
+    w = np.array([0.0, 1.0] * 5)
+    for side in (1.0, -1.0):
+        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side)
+        for column in steps:
+            other = w.copy()
+            other[column] = 1.0 - w[column]
+            true = split.tangents(other)
+            assert np.allclose(ahead.slope @ other + ahead.constant, true.slope @ other + true.constant)
+
+
+def test_integers_with_a_step_on_either_side_are_looked_at_twice():
+    network = random_mlp(0, (2, 6, 1))
+    program = Program(cost=[1.0, 1.0, 0.0], lb=[0.0, 0.0, -np.inf], ub=[5.0, 1.0, 1.0], integer=[0, 1])
+    embedded = eliminate(program, [Embedding(network, [0, 1], [2])])
+    steps = step_columns(embedded)
+    assert num_looks(embedded, steps) == 2
+    split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
+    w = np.array([2.0, 0.0])
+    for side in (1.0, -1.0):
+        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side)
+        other = np.array([2.0 + side, 0.0])
         true = split.tangents(other)
         assert np.allclose(ahead.slope @ other + ahead.constant, true.slope @ other + true.constant)
 

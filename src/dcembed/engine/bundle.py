@@ -15,7 +15,7 @@ import numpy as np
 from dcembed.engine.cuts import CutPool, Heights
 from dcembed.engine.global_split import GlobalSplit
 from dcembed.engine.local_split import LocalSplit
-from dcembed.engine.look_ahead import flip_columns, look_ahead
+from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
 from dcembed.engine.region import GROWTH, Region, first_region
@@ -40,10 +40,11 @@ NUM_BISECTIONS = 6
 # where the split is tighter, and with integers also wider ones, where the master sees other combinations.
 BOXES_CONTINUOUS = (0.25, 0.0625)
 BOXES_INTEGER = (0.25, 4.0, 16.0)
-# Early masters with integers are solved to the first gap only; the second follows when the model promises nothing at the first.
-LOOSE_GAP, TIGHT_GAP = 0.1, 1e-4
-# Rounds of cuts on the relaxation before a master with integers is solved, and what violation is worth a round.
-RELAXED_ROUNDS, RELAXED_CUT_TOL = 3, 1e-4
+# Early masters with many integers are solved to the first gap only; the second follows when the model promises nothing at the first.
+LOOSE_GAP, TIGHT_GAP, MANY_INTEGERS = 0.1, 1e-4, 50
+# Rounds of cuts on the relaxation before a master with integers is solved (fewer where a round is no longer cheap), and what
+# violation is worth a round.
+RELAXED_ROUNDS, RELAXED_ROUNDS_MANY, RELAXED_CUT_TOL = 8, 3, 1e-4
 
 
 @dataclass(eq=False)
@@ -58,8 +59,8 @@ class Model:
         Of the components H and G at the current point.
     gap
         To which masters with integers are solved.
-    looks_ahead
-        Whether the tangents look ahead along binaries, and so promise without warrant.
+    looks
+        How often the model has looked ahead from this point; its promises are without warrant then.
     """
 
     region: Region
@@ -68,7 +69,7 @@ class Model:
     tangents: Tangents
     heights: Heights
     gap: float
-    looks_ahead: bool = False
+    looks: int = 0
 
 
 def run_bundle(run: Run, point: Point, start: int) -> Status:
@@ -76,9 +77,9 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
     options, incumbent = run.options, run.incumbent
     region = first_region(run.embedded, point.w, *tighten(run.embedded.host))
     penalty = initial_penalty(options, run.embedded, point)
-    model = _build_model(run, region, point, LOOSE_GAP if run.embedded.host.integer.any() else TIGHT_GAP, penalty)
+    model = _build_model(run, region, point, LOOSE_GAP if run.embedded.host.num_integers > MANY_INTEGERS else TIGHT_GAP, penalty)
     best_of_start = point if incumbent.accepts(point) else None
-    flips = flip_columns(run.embedded)
+    steps = step_columns(run.embedded)
     boxes = BOXES_INTEGER if run.embedded.host.integer.any() else BOXES_CONTINUOUS
     fruitful_radius = region.radius
     num_failed = num_fruitless = 0
@@ -116,21 +117,23 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
         if promise > _tolerance(point, options):
             candidate = _search_segment(run, candidate, penalty)
             improvement = point.merit(penalty.value) - candidate.merit(penalty.value)
-            if improvement > (_tolerance(point, options) if model.looks_ahead else FAIR_SHARE * promise):
+            if improvement > (_tolerance(point, options) if model.looks else FAIR_SHARE * promise):
                 if not incumbent.accepts(candidate) and candidate.violation > 0.5 * point.violation > 0:
                     penalty = penalty.grown()
                 point, num_fruitless = candidate, 0
                 fruitful_radius = model.region.radius
                 _move(run, model, point, improvement / promise, penalty)
                 continue
-            if not model.looks_ahead:
+            if not model.looks:
                 continue
 
         # Nothing is left in this model: solve it better, look ahead, make it finer, or stop.
         if model.gap > TIGHT_GAP and solution.gap > TIGHT_GAP:
             model.gap = TIGHT_GAP
-        elif flips.size and not model.looks_ahead:
-            model.tangents, model.looks_ahead = look_ahead(model.split, point.w, flips), True
+        elif model.looks < num_looks(run.embedded, steps):
+            side = 1.0 if model.looks == 0 else -1.0
+            model.tangents = look_ahead(model.split, point.w, steps, run.embedded.host.lb, run.embedded.host.ub, side)
+            model.looks += 1
         elif not incumbent.accepts(point) and not penalty.is_largest:
             penalty = penalty.grown()
             _recenter(model, point)
@@ -186,7 +189,7 @@ def _move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) 
 
 
 def _recenter(model: Model, point: Point) -> None:
-    model.tangents, model.heights, model.looks_ahead = model.split.tangents(point.w), model.split.heights(point.w), False
+    model.tangents, model.heights, model.looks = model.split.tangents(point.w), model.split.heights(point.w), 0
 
 
 def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
@@ -206,7 +209,8 @@ def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Sol
 def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:
     """Rounds of cuts where the relaxation of the master violates them: each costs a linear program, not a mixed-integer one."""
     n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
-    for _ in range(RELAXED_ROUNDS):
+    many = run.embedded.host.num_integers > MANY_INTEGERS
+    for _ in range(RELAXED_ROUNDS_MANY if many else RELAXED_ROUNDS):
         update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
         solution = run.session.solve(run.clock.limits(), relax=True)
         if solution.x is None or not np.isfinite(solution.x).all() or ended(run):

@@ -1,8 +1,9 @@
-"""Looking ahead along binaries.
+"""Looking ahead along integers.
 
-At a binary point the tangent of H knows only the slope; far away, where the other binary points are, H is higher. Once the tangent
-model promises nothing, the slope along each binary is replaced by what flipping it really changes. That is no bound, so a
-candidate found with it must prove itself, but it sees over ridges that stop the procedure.
+At an integer point the tangent of H knows only the slope; far away, where the other integer points are, H is higher. Once the
+tangent model promises nothing, the slope along each integer is replaced by what a step of one really changes. That is no bound, so
+a candidate found with it must prove itself, but it sees over ridges that stop the procedure. A binary has one step; where other
+integers are, the model looks up first and down next.
 """
 
 from __future__ import annotations
@@ -17,27 +18,37 @@ from dcembed.program.measurements import Tangents
 
 Array = np.ndarray
 
-# Each flip costs an evaluation of all networks.
-MAX_FLIPS = 64
+# Each step costs an evaluation of all networks.
+MAX_STEPS = 64
 
 
-def flip_columns(embedded: EmbeddedProgram) -> Array:
-    """Binary columns that network inputs depend on; none if they are too many to try each."""
-    host, columns = embedded.host, embedded.input_columns
-    binary = columns[host.integer[columns] & (host.lb[columns] == 0) & (host.ub[columns] == 1)]
-    return binary if binary.size <= MAX_FLIPS else binary[:0]
+def step_columns(embedded: EmbeddedProgram) -> Array:
+    """Integer columns that network inputs depend on; none if they are too many to try each."""
+    columns = embedded.input_columns
+    integer = columns[embedded.host.integer[columns]]
+    return integer if integer.size <= MAX_STEPS else integer[:0]
 
 
-def look_ahead(split: GlobalSplit | LocalSplit, w: Array, columns: Array) -> Tangents:
-    """The tangents of H at w with the slope along each of the binary `columns` replaced by the change a flip makes."""
+def num_looks(embedded: EmbeddedProgram, columns: Array) -> int:
+    """How many ways there are to look: one if all columns are binary, two if some have a step on either side."""
+    if columns.size == 0:
+        return 0
+    return 1 if np.all(embedded.host.ub[columns] - embedded.host.lb[columns] <= 1) else 2
+
+
+def look_ahead(split: GlobalSplit | LocalSplit, w: Array, columns: Array, lb: Array, ub: Array, side: float) -> Tangents:
+    """The tangents of H at w with the slope along each of `columns` replaced by the change that a step to `side` makes."""
     tangents = split.tangents(w)
     height = tangents.slope @ w + tangents.constant
     slope = sp.lil_array(tangents.slope)
     for column in columns:
-        flipped = w.copy()
-        flipped[column] = 1.0 - w[column]
-        other = split.tangents(flipped)
-        change = other.slope @ flipped + other.constant - height
-        slope[:, [column]] = ((1.0 - 2.0 * w[column]) * change)[:, None]
+        step = side if lb[column] <= w[column] + side <= ub[column] else -side
+        if not lb[column] <= w[column] + step <= ub[column]:
+            continue
+        moved = w.copy()
+        moved[column] += step
+        other = split.tangents(moved)
+        change = other.slope @ moved + other.constant - height
+        slope[:, [column]] = (change / step)[:, None]
     rows = sp.csr_array(slope)
     return Tangents(tangents.value, rows, height - rows @ w)

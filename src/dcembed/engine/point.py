@@ -44,7 +44,7 @@ class Point:
 
 def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     """Round the integers of `w` (kept columns) and measure."""
-    w = np.where(embedded.host.integer, np.round(w), w)
+    w = np.where(embedded.host.integer, np.round(w) + 0.0, w)  # no negative zeros
     x = embedded.lift(w)
     # Eliminated outputs are predictions by construction, and the equalities of the others are among the restrictions.
     measured = verify(embedded.program, (), x)
