@@ -34,6 +34,8 @@ Array = np.ndarray
 FAIR_SHARE = 0.1
 # A step that hits the box and brings at least the good share of the promise makes the next box larger, below the poor share smaller.
 GOOD_SHARE, POOR_SHARE = 0.7, 0.3
+# How much smaller the box becomes after a solver has failed.
+AFTER_FAILURE = 0.25
 # Bisections on the way from the best feasible point to an infeasible candidate.
 NUM_BISECTIONS = 6
 # Sizes of further boxes, relative to the last that brought something, before the point counts as a local solution: finer ones,
@@ -105,7 +107,8 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
             if num_failed == MAX_SOLVER_FAILURES:
                 return Status.NUMERICAL_ERROR
             reopen(run, penalty)
-            _limit(run, model.region, penalty)
+            # A smaller box has less curvature and gentler cuts.
+            model = _build_model(run, model.region.around(point.w, AFTER_FAILURE * model.region.radius), point, model.gap, penalty)
             continue
         num_failed = 0
         if incumbent.accepts(candidate) and (best_of_start is None or candidate.objective < best_of_start.objective):

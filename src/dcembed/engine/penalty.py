@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from dcembed.engine.point import Point
 from dcembed.options import Options
 from dcembed.program.elimination import EmbeddedProgram
-from dcembed.program.measurements import slopes
+from dcembed.program.measurements import evaluate_measurements, slopes
 
 Array = np.ndarray
 
@@ -69,9 +69,11 @@ def estimate_penalty(embedded: EmbeddedProgram, point: Point) -> float:
     slope = slopes(embedded, point.w)
     objective = np.abs(host.gradient(point.w) + slope[[0]].toarray()[0])
     if host.quadratic is not None:
-        objective = objective + 0.5 * (abs(host.quadratic) @ width)
+        objective = objective + 0.5 * host.quadratic.diagonal() * width
     gain = float((objective * width).max(initial=0.0))
     rows = sp.csr_array(abs(restrictions.linear + slope[1:]) @ sp.diags_array(width))
-    change = rows.max(axis=1).toarray().reshape(-1)
+    # Where a network happens to be flat at the start, how far its row is from its limit tells more than its slope.
+    distance = np.abs(restrictions.linear @ point.w + evaluate_measurements(embedded, point.w)[1:] - restrictions.rhs)
+    change = np.maximum(rows.max(axis=1).toarray().reshape(-1), distance)
     typical = float(np.median(change[change > 0])) if (change > 0).any() else 1.0
     return HEADROOM * gain / typical if gain > 0 else 1.0
