@@ -163,6 +163,24 @@ def test_a_region_keeps_integers_free_and_knows_when_it_is_hit():
     assert not region.is_hit(np.array([0.0, 0.0, 5.0]))  # a bound of the host is no side of the box
 
 
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_start_far_from_the_host_is_no_obstacle(bounded):
+    # x_1 + x_2 = 3.5 has no point in a small box around the origin.
+    network = random_mlp(2, (2, 8, 6, 1))
+    limit = 2.0 if bounded else np.inf
+    program = Program(
+        cost=[0.1, 0.0, 1.0],
+        rows=[[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]],
+        row_lb=[3.5, -1.0],
+        row_ub=[3.5, 1.0],
+        lb=[-limit, -limit, -np.inf],
+        ub=[limit, limit, np.inf],
+    )
+    result = dcembed.solve(program, Embedding(network, [0, 1], [2]), start=np.zeros(3), options=quiet(decomposition="local"))
+    assert result.status is dcembed.Status.LOCALLY_SOLVED
+    assert result.is_feasible
+
+
 def test_looking_ahead_gives_steps_their_true_change():
     program, embedding = binary_problem(0)
     embedded = eliminate(program, [embedding])

@@ -18,7 +18,7 @@ from dcembed.engine.local_split import LocalSplit
 from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
-from dcembed.engine.region import GROWTH, Region, first_region
+from dcembed.engine.region import GROWTH, LARGEST_RADIUS, Region, first_region
 from dcembed.engine.run import Run, attempt, ended, failure, host_is_infeasible, record_iteration, reopen, take_candidate
 from dcembed.engine.subproblem import limit_columns, update, with_split
 from dcembed.options import Options
@@ -95,8 +95,13 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
         record_iteration(run, start, number, point, candidate, penalty, solution, is_new)
         if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
             return ended(run) or Status.TIME_LIMIT
-        if solution.status is SolveStatus.INFEASIBLE and host_is_infeasible(run):
-            return Status.HOST_INFEASIBLE
+        if solution.status is SolveStatus.INFEASIBLE:
+            if host_is_infeasible(run):
+                return Status.HOST_INFEASIBLE
+            if not model.region.is_full and options.decomposition == "local":
+                # A start that violates the host's own rows may have none of its points nearby.
+                model = _build_model(run, region.around(point.w, LARGEST_RADIUS), point, model.gap, penalty)
+                continue
         if solution.status is SolveStatus.UNBOUNDED:
             if penalty.is_largest:
                 return Status.UNBOUNDED
@@ -115,8 +120,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
             best_of_start = candidate
 
         promise = point.merit(penalty.value) - _model_value(run, model, solution.x, penalty)
-        heights = model.heights if np.array_equal(candidate.w, point.w) else model.split.heights(candidate.w)
-        _learn(run, model, candidate.w, heights, solution.x)
+        has_learned = _learn(run, model, solution.x)
         if promise > _tolerance(point, options):
             candidate = _search_segment(run, candidate, penalty)
             improvement = point.merit(penalty.value) - candidate.merit(penalty.value)
@@ -127,7 +131,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
                 fruitful_radius = model.region.radius
                 _move(run, model, point, improvement / promise, penalty)
                 continue
-            if not model.looks:
+            if has_learned and not model.looks:
                 continue
 
         # Nothing is left in this model: solve it better, look ahead, make it finer, or stop.
@@ -235,12 +239,12 @@ def _model_value(run: Run, model: Model, x: Array, penalty: Penalty) -> float:
     return host.objective(w) + neural + penalty.value * float(slack.sum())
 
 
-def _learn(run: Run, model: Model, w: Array, heights: Heights, x: Array) -> None:
-    """Age the cuts at the master's solution and add those it violates at the candidate."""
-    n, num_parts = w.size, run.subproblem.epigraph.num_columns
-    theta = x[n : n + num_parts]
-    model.pool.age(x[:n], theta)
-    model.pool.add(heights, w, theta)
+def _learn(run: Run, model: Model, x: Array) -> bool:
+    """Age the cuts at the master's solution and add those that it violates; whether there were any."""
+    n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
+    w, theta = np.where(run.embedded.host.integer, np.round(x[:n]), x[:n]), x[n : n + num_parts]
+    model.pool.age(w, theta)
+    return model.pool.add(model.split.heights(w), w, theta) > 0
 
 
 def _search_segment(run: Run, candidate: Point, penalty: Penalty) -> Point:

@@ -44,9 +44,16 @@ class Region:
     lb: Array
     ub: Array
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the box is all of the host's."""
+        return self.radius >= LARGEST_RADIUS
+
     def around(self, w: Array, radius: float) -> Region:
-        """A box with another middle and radius."""
+        """A box with another middle and radius; the largest radius gives the host's own box."""
         radius = min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)
+        if radius == LARGEST_RADIUS:
+            return replace(self, radius=radius, lb=self.host_lb, ub=self.host_ub)
         lb, ub = self.host_lb.copy(), self.host_ub.copy()
         columns = self.columns
         lb[columns] = np.maximum(lb[columns], w[columns] - radius * self.width)
