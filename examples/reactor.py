@@ -69,10 +69,10 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
     left.legend(loc="upper left")
 
     for start in range(5):
-        way = [record for record in result.history if record.start == start]
+        way = [record for record in result.history if record.start == start and record.violation <= result.feasibility_tol]
         right.plot([r.number for r in way], [-r.objective for r in way], "o-", label=f"start with {start} charges")
     right.axhline(-result.objective, color="gray", linewidth=1, linestyle=":")
-    right.set(xlabel="iteration", ylabel="profit per hour", title="candidates, measured on the network")
+    right.set(xlabel="iteration", ylabel="profit per hour", title="feasible candidates, measured on the network")
     right.xaxis.get_major_locator().set_params(integer=True)
     right.legend(loc="lower right")
     PICTURE.parent.mkdir(exist_ok=True)

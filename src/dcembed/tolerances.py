@@ -16,3 +16,6 @@ MAX_SOLVER_FAILURES = 3
 
 # A feasible point is a new incumbent only if it improves the objective by more than this, relative to max(1, |F|): rounding is no progress.
 IMPROVEMENT_TOL = 1e-12
+
+# A unit whose pre-activation is this close to zero is at its kink: solutions of linear programs lie on kinks up to rounding.
+KINK_TOL = 1e-7

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dcembed
-from dcembed import AffineInputs, Embedding, Program
+from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.global_split import GlobalSplit
 from dcembed.engine.local_split import LocalSplit
@@ -179,6 +179,19 @@ def test_a_start_far_from_the_host_is_no_obstacle(bounded):
     result = dcembed.solve(program, Embedding(network, [0, 1], [2]), start=np.zeros(3), options=quiet(decomposition="local"))
     assert result.status is dcembed.Status.LOCALLY_SOLVED
     assert result.is_feasible
+
+
+def test_the_other_side_of_a_kink_is_tried_before_a_point_counts_as_solved():
+    # x / 2 - relu(x) on [-1, 1] begun at its kink: both ends are local solutions, and each tangent there sees only one of them.
+    network = build_mlp([[[1.0]], [[-1.0]]], [None, None])
+    program = Program(cost=[0.5, 1.0], lb=[-1.0, -np.inf], ub=[1.0, np.inf])
+    result = dcembed.solve(program, Embedding(network, [0], [1]), start=np.zeros(2), options=quiet(formulation="lazy"))
+    assert result.objective <= -0.5 + 1e-6
+    for split in (GlobalSplit, LocalSplit):
+        embedded = eliminate(program, [Embedding(network, [0], [1])])
+        parts = split(embedded, np.array([-1.0]), np.array([1.0]))
+        slopes = [parts.tangents(np.zeros(1), on).slope.toarray()[0, 0] for on in (True, False)]
+        assert slopes == [1.0, 0.0]
 
 
 def test_looking_ahead_gives_steps_their_true_change():

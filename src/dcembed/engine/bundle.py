@@ -63,6 +63,8 @@ class Model:
         To which masters with integers are solved.
     looks
         How often the model has looked ahead from this point; its promises are without warrant then.
+    is_turned
+        Whether units at their kinks count as off in the tangents, not on.
     """
 
     region: Region
@@ -72,6 +74,7 @@ class Model:
     heights: Heights
     gap: float
     looks: int = 0
+    is_turned: bool = False
 
 
 def run_bundle(run: Run, point: Point, start: int) -> Status:
@@ -137,6 +140,8 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
         # Nothing is left in this model: solve it better, look ahead, make it finer, or stop.
         if model.gap > TIGHT_GAP and solution.gap > TIGHT_GAP:
             model.gap = TIGHT_GAP
+        elif not model.is_turned and not model.looks and _turn(model, point):
+            continue
         elif model.looks < num_looks(run.embedded, steps):
             side = 1.0 if model.looks == 0 else -1.0
             model.tangents = look_ahead(model.split, point.w, steps, run.embedded.host.lb, run.embedded.host.ub, side)
@@ -195,8 +200,17 @@ def _move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) 
         model.__dict__.update(renewed.__dict__)
 
 
+def _turn(model: Model, point: Point) -> bool:
+    """Count units at their kinks as off: on a kink the model may block what the other side allows. Whether that changes anything."""
+    turned = model.split.tangents(point.w, on_at_kinks=False)
+    differs = bool(abs(turned.slope - model.tangents.slope).max() > 0)
+    model.tangents, model.is_turned = turned, True
+    return differs
+
+
 def _recenter(model: Model, point: Point) -> None:
-    model.tangents, model.heights, model.looks = model.split.tangents(point.w), model.split.heights(point.w), 0
+    model.tangents, model.heights = model.split.tangents(point.w), model.split.heights(point.w)
+    model.looks, model.is_turned = 0, False
 
 
 def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:

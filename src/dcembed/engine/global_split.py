@@ -19,9 +19,9 @@ class GlobalSplit:
         self._embedded, self._box = embedded, (lb, ub)
         self.kept_slope, self.kept_constant = kept_affine(embedded)
 
-    def tangents(self, w: Array) -> Tangents:
+    def tangents(self, w: Array, on_at_kinks: bool = True) -> Tangents:
         """Values of the measurements and tangents of their components H."""
-        return linearize(self._embedded, w)
+        return linearize(self._embedded, w, on_at_kinks)
 
     def heights(self, w: Array) -> Heights:
         """The unit part of the component G of every part."""

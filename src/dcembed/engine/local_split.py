@@ -14,7 +14,7 @@ from dcembed.engine.cuts import Heights
 from dcembed.network.bounds import bound
 from dcembed.network.reduction import ReducedNetwork, backpropagate_open, open_units, reduce, split_open
 from dcembed.program.elimination import EmbeddedProgram, MeasuredNetwork
-from dcembed.program.measurements import Tangents, input_box, num_measurements, pull_back, sum_parts, sum_terms
+from dcembed.program.measurements import Tangents, input_box, is_active, num_measurements, pull_back, sum_parts, sum_terms
 
 Array = np.ndarray
 
@@ -52,7 +52,7 @@ class LocalSplit:
         """Units whose sign the box leaves open, over all evaluations."""
         return int(sum(piece.reduced.num_open.sum() for piece in self._pieces))
 
-    def tangents(self, w: Array) -> Tangents:
+    def tangents(self, w: Array, on_at_kinks: bool = True) -> Tangents:
         """Values of the measurements and tangents of their components H."""
         size = num_measurements(self._embedded)
         value, height, slope = np.zeros(size), np.zeros(size), sp.csr_array((size, w.size))
@@ -63,7 +63,7 @@ class LocalSplit:
             units = np.maximum(before, 0.0)
             low = np.einsum("tu,tu->t", piece.concave, units)
             f = np.einsum("tu,tu->t", piece.convex, units) - low + np.einsum("td,td->t", piece.slope, x[terms.block]) + piece.constant
-            gradient = backpropagate_open(piece.reduced, terms.block, before >= 0, piece.concave)
+            gradient = backpropagate_open(piece.reduced, terms.block, is_active(before, on_at_kinks), piece.concave)
             value += np.bincount(terms.measurement, terms.scale * f, minlength=size)
             height += np.bincount(terms.measurement, terms.scale * low, minlength=size)
             slope = slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ gradient)

@@ -15,6 +15,7 @@ from dcembed.network.bounds import bound
 from dcembed.network.evaluate import backpropagate, chunks, evaluate, preactivations, units
 from dcembed.network.network import Array
 from dcembed.program.elimination import EmbeddedProgram, MeasuredNetwork
+from dcembed.tolerances import KINK_TOL
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +54,13 @@ def num_measurements(embedded: EmbeddedProgram) -> int:
     return embedded.restrictions.num_restrictions + 1
 
 
-def linearize(embedded: EmbeddedProgram, w: Array) -> Tangents:
+def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> Tangents:
     """Values of all measurements at w, and tangents of their components H."""
     size = num_measurements(embedded)
     value, height = np.zeros(size), np.zeros(size)
     slope = sp.csr_array((size, w.size))
     for measured in embedded.networks:
-        swept = sweep(measured, w, measured.split.concave)
+        swept = sweep(measured, w, measured.split.concave, on_at_kinks)
         value += np.bincount(measured.parts.measurement, swept.value, minlength=size)
         height += np.bincount(measured.parts.measurement, swept.height, minlength=size)
         slope = slope + sum_parts(measured, size) @ pull_back(measured, swept.gradient)
@@ -126,10 +127,10 @@ class Swept:
     gradient: Array
 
 
-def sweep(measured: MeasuredNetwork, w: Array, component: Sequence[Array]) -> Swept:
+def sweep(measured: MeasuredNetwork, w: Array, component: Sequence[Array], on_at_kinks: bool = True) -> Swept:
     """One pass over all terms: f, and a component given by its unit weights per direction.
 
-    A unit at its kink counts as active: at the origin of a network without biases the other choice has no slope at all.
+    A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all.
     """
     network, terms, split, size = measured.network, measured.terms, measured.split, measured.parts.num_parts
     value, height, gradient = np.zeros(size), np.zeros(size), np.zeros((size, network.num_inputs))
@@ -144,8 +145,13 @@ def sweep(measured: MeasuredNetwork, w: Array, component: Sequence[Array]) -> Sw
         weights = [weight[direction] for weight in component]
         value += np.bincount(terms.part[chunk], scale * f, minlength=size)
         height += np.bincount(terms.part[chunk], scale * _weigh(weights, active, block.size), minlength=size)
-        gradient += backpropagate(network, [a >= 0 for a in stages], weights, _adder(terms.part[chunk], scale, size))
+        gradient += backpropagate(network, [is_active(a, on_at_kinks) for a in stages], weights, _adder(terms.part[chunk], scale, size))
     return Swept(value, height, gradient)
+
+
+def is_active(preactivation: Array, on_at_kinks: bool) -> Array:
+    """Which units count as active, those at a kink (to rounding) one way or the other."""
+    return preactivation >= -KINK_TOL if on_at_kinks else preactivation > KINK_TOL
 
 
 def sum_terms(measured: MeasuredNetwork) -> sp.csr_array:
