@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dcembed.network.evaluate import apply_to_boxes
 from dcembed.network.network import Affine, Array, Matrix, Network
 from dcembed.network.split import negative_part, positive_part
 
@@ -77,22 +78,15 @@ def _push(affine: Affine, sources: list[Lines]) -> Lines:
         if source == 0:
             # The input is its own line: no need to tell the signs apart.
             low, high = low + lines.low @ block.T, high + lines.high @ block.T
-            slope = _apply(block, lines.low_slope)
+            slope = apply_to_boxes(block, lines.low_slope)
             low_slope, high_slope = low_slope + slope, high_slope + slope
             continue
         plus, minus = positive_part(block), negative_part(block)
         low = low + lines.low @ plus.T - lines.high @ minus.T
         high = high + lines.high @ plus.T - lines.low @ minus.T
-        low_slope = low_slope + _apply(plus, lines.low_slope) - _apply(minus, lines.high_slope)
-        high_slope = high_slope + _apply(plus, lines.high_slope) - _apply(minus, lines.low_slope)
+        low_slope = low_slope + apply_to_boxes(plus, lines.low_slope) - apply_to_boxes(minus, lines.high_slope)
+        high_slope = high_slope + apply_to_boxes(plus, lines.high_slope) - apply_to_boxes(minus, lines.low_slope)
     return Lines(low, low_slope, high, high_slope)
-
-
-def _apply(block: Matrix, slope: Array) -> Array:
-    """block @ slope for each box, as one product: slope is (k, n, d)."""
-    k, n, d = slope.shape
-    flat = block @ slope.transpose(1, 0, 2).reshape(n, k * d)
-    return flat.reshape(-1, k, d).transpose(1, 0, 2)
 
 
 def _relax(lines: Lines, low: Array, high: Array) -> Lines:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.network.network import Affine, Array, Matrix, Network
+from dcembed.network.evaluate import apply_to_boxes
+from dcembed.network.network import Affine, Array, Network
 
 OFF = -1.0
 
@@ -111,22 +112,15 @@ def _compose(affine: Affine, values: list[_Value], k: int, d: int, total: int) -
             slope += block if isinstance(block, np.ndarray) else block.toarray()
             continue
         value = values[source - 1]
-        slope += apply_blocks(block, value.slope)
+        slope += apply_to_boxes(block, value.slope)
         constant += value.constant @ block.T
         earlier = value.on_units.shape[2]
         if earlier:
-            on_units[:, :, :earlier] += apply_blocks(block, value.on_units)
+            on_units[:, :, :earlier] += apply_to_boxes(block, value.on_units)
         # An open unit stands for itself: its column of the block.
         columns = block[:, value.unit]
         on_units[value.box, :, value.slot] += (columns if isinstance(columns, np.ndarray) else columns.toarray()).T
     return slope, constant, on_units
-
-
-def apply_blocks(block: Matrix, values: Array) -> Array:
-    """block @ values for each box, as one product: values is (k, n, d)."""
-    k, n, d = values.shape
-    flat = block @ values.transpose(1, 0, 2).reshape(n, k * d)
-    return flat.reshape(-1, k, d).transpose(1, 0, 2)
 
 
 def open_units(reduced: ReducedNetwork, points: Array) -> Array:

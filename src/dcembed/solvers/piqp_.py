@@ -18,6 +18,7 @@ from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
 from dcembed.solvers.diagnosis import diagnose
+from dcembed.solvers.matrices import EditedMatrices
 from dcembed.solvers.remote import RemoteSolver
 
 Array = np.ndarray
@@ -34,30 +35,13 @@ _STATUS = {
 }
 
 
-class PiqpSession:
+class PiqpSession(EditedMatrices):
     """A convex quadratic program; its matrices are kept here and handed to PIQP at each solve."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
+        super().__init__(program)
         self._settings = _check_settings(options.solver_options)
-        self._program = program
-        self._cost = program.cost
-        self._lb, self._ub = program.lb, program.ub
-        self._rows, self._row_lb, self._row_ub = program.rows, program.row_lb, program.row_ub
         self._remote: RemoteSolver | None = None
-
-    def set_cost(self, cost: Array, offset: float) -> None:
-        self._cost = cost
-
-    def set_bounds(self, lb: Array, ub: Array) -> None:
-        self._lb, self._ub = lb, ub
-
-    def set_row_bounds(self, lb: Array, ub: Array) -> None:
-        self._row_lb, self._row_ub = lb, ub
-
-    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
-        self._rows = sp.vstack([self._rows[:first], matrix], format="csr")
-        self._row_lb = np.concatenate([self._row_lb[:first], lb])
-        self._row_ub = np.concatenate([self._row_ub[:first], ub])
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds

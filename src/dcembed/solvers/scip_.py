@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.matrices import EditedMatrices
 
 Array = np.ndarray
 
@@ -35,31 +36,14 @@ _STATUS = {
 }
 
 
-class ScipSession:
+class ScipSession(EditedMatrices):
     """A convex program with or without integers, quadratic objective and indicators."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
-        self._program = program
-        self._cost, self._offset = program.cost, program.offset
-        self._lb, self._ub = program.lb, program.ub
-        self._rows, self._row_lb, self._row_ub = program.rows, program.row_lb, program.row_ub
+        super().__init__(program)
         # SCIP's own concurrent mode is off; it has one thread here whatever is asked for.
         self._options = {"randomization/randomseedshift": options.seed, **options.solver_options}
         _set_options(pyscipopt.Model(), self._options)
-
-    def set_cost(self, cost: Array, offset: float) -> None:
-        self._cost, self._offset = cost, offset
-
-    def set_bounds(self, lb: Array, ub: Array) -> None:
-        self._lb, self._ub = lb, ub
-
-    def set_row_bounds(self, lb: Array, ub: Array) -> None:
-        self._row_lb, self._row_ub = lb, ub
-
-    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
-        self._rows = sp.vstack([self._rows[:first], matrix], format="csr")
-        self._row_lb = np.concatenate([self._row_lb[:first], lb])
-        self._row_ub = np.concatenate([self._row_ub[:first], ub])
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
