@@ -19,7 +19,7 @@ from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.region import first_region
 from dcembed.program.elimination import eliminate
 from dcembed.program.measurements import evaluate_measurements
-from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
+from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import networks, seeds
 
 MODERATE = (0.3, 1.0, 2.0)
@@ -192,6 +192,20 @@ def test_the_other_side_of_a_kink_is_tried_before_a_point_counts_as_solved():
         parts = split(embedded, np.array([-1.0]), np.array([1.0]))
         slopes = [parts.tangents(np.zeros(1), on).slope.toarray()[0, 0] for on in (True, False)]
         assert slopes == [1.0, 0.0]
+
+
+def test_with_a_global_split_the_m_of_indicators_covers_the_whole_host(monkeypatch):
+    from dcembed.engine import bundle
+
+    program, embedding = indicator_problem(0)
+    seen = []
+    real = bundle.with_split
+    monkeypatch.setattr(bundle, "with_split", lambda *a: seen.append(real(*a)) or seen[-1])
+    dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(formulation="lazy", decomposition="global"))
+    for subproblem in seen:
+        lb, ub, _ = subproblem.box
+        assert np.all(lb[:8] <= -1.0)
+        assert np.all(ub[:8] >= 1.0 - 1e-6)
 
 
 def test_looking_ahead_gives_steps_their_true_change():

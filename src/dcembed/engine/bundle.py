@@ -101,7 +101,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
         if solution.status is SolveStatus.INFEASIBLE:
             if host_is_infeasible(run):
                 return Status.HOST_INFEASIBLE
-            if not model.region.is_full and options.decomposition == "local":
+            if not model.region.is_full:
                 # A start that violates the host's own rows may have none of its points nearby.
                 model = _build_model(run, region.around(point.w, LARGEST_RADIUS), point, model.gap, penalty)
                 continue
@@ -173,7 +173,9 @@ def _tolerance(point: Point, options: Options) -> float:
 def _build_model(run: Run, region: Region, point: Point, gap: float, penalty: Penalty) -> Model:
     """Split the networks on a box and begin with the cuts at the point."""
     if run.options.decomposition == "global":
-        split: GlobalSplit | LocalSplit = GlobalSplit(run.embedded, region.host_lb, region.host_ub)
+        # Valid everywhere, so the box is the whole host's: for the master and for the M of its indicators.
+        region = region.around(point.w, LARGEST_RADIUS)
+        split: GlobalSplit | LocalSplit = GlobalSplit(run.embedded, region.lb, region.ub)
     else:
         split = LocalSplit(run.embedded, region.lb, region.ub)
     _limit(run, region, penalty)
@@ -186,15 +188,13 @@ def _build_model(run: Run, region: Region, point: Point, gap: float, penalty: Pe
 
 def _limit(run: Run, region: Region, penalty: Penalty) -> None:
     """Keep the master inside the box where the split is valid."""
-    host = run.subproblem.host
-    lb, ub = (host.lb, host.ub) if run.options.decomposition == "global" else (region.lb, region.ub)
-    limit_columns(run.subproblem, run.session, lb, ub, penalty.slack_ub)
+    limit_columns(run.subproblem, run.session, region.lb, region.ub, penalty.slack_ub)
 
 
 def _move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) -> None:
     """Make `point` the middle of the model; a box that it hit is drawn anew around it."""
     _recenter(model, point)
-    if run.options.decomposition != "global" and model.region.is_hit(point.w):
+    if model.region.is_hit(point.w):
         factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
         renewed = _build_model(run, model.region.around(point.w, factor * model.region.radius), point, model.gap, penalty)
         model.__dict__.update(renewed.__dict__)

@@ -47,11 +47,6 @@ class LocalSplit:
             self.kept_constant += np.bincount(terms.measurement, terms.scale * (piece.constant + at_offset), minlength=size)
             self.kept_slope = self.kept_slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ piece.slope)
 
-    @property
-    def num_open(self) -> int:
-        """Units whose sign the box leaves open, over all evaluations."""
-        return int(sum(piece.reduced.num_open.sum() for piece in self._pieces))
-
     def tangents(self, w: Array, on_at_kinks: bool = True) -> Tangents:
         """Values of the measurements and tangents of their components H."""
         size = num_measurements(self._embedded)
