@@ -22,7 +22,6 @@ PICTURE = HERE.parent / "out" / "reactor.png"
 TEMPERATURE, TIME, FEED, CHARGES, MARGIN, IMPURITY = range(6)
 LOW = np.array([330.0, 2.0, 0.5, 0.0])
 HIGH = np.array([375.0, 14.0, 2.0, 4.0])
-TODAY = np.array([345.0, 8.0, 1.0, 1.0, 0.0, 0.0])
 MAX_IMPURITY = 8.0
 HEAT_BUDGET, HEAT_OF_FEED = 378.0, 12.0
 COSTS = np.array([0.01, 0.0, 0.2, 0.95])  # of a kelvin above 330, of a minute, of a mol/l, of a charge
@@ -61,7 +60,6 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
     left.contourf(temperature, minutes, impurity, levels=[MAX_IMPURITY, np.inf], colors=["white"], alpha=0.5)
     left.contour(temperature, minutes, impurity, levels=[MAX_IMPURITY], colors="crimson", linewidths=2)
     left.axvline(HEAT_BUDGET - HEAT_OF_FEED * x[FEED], color="black", linestyle="--", linewidth=1.5)
-    left.plot(TODAY[TEMPERATURE], TODAY[TIME], "o", color="white", markersize=9, markeredgecolor="black", label="today")
     left.plot(x[TEMPERATURE], x[TIME], "*", color="gold", markersize=20, markeredgecolor="black", label="best verified point")
     left.plot([], [], color="crimson", linewidth=2, label=f"impurity {MAX_IMPURITY:g} % (pale: too impure)")
     left.plot([], [], color="black", linestyle="--", label="heating budget at this feed")
@@ -70,7 +68,7 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
 
     for start in range(5):
         way = [record for record in result.history if record.start == start and record.violation <= result.feasibility_tol]
-        right.plot([r.number for r in way], [-r.objective for r in way], "o-", label=f"start with {start} charges")
+        right.plot([r.number for r in way], [-r.objective for r in way], "o-", label=f"start {start}")
     right.axhline(-result.objective, color="gray", linewidth=1, linestyle=":")
     right.set(xlabel="iteration", ylabel="profit per hour", title="feasible candidates, measured on the network")
     right.xaxis.get_major_locator().set_params(integer=True)
@@ -82,10 +80,7 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
 
 def main() -> dcembed.Result:
     program, embedding = build_problem()
-    # The method is local, so it begins from today's settings with each number of charges in turn.
-    starts = np.tile(TODAY, (5, 1))
-    starts[:, CHARGES] = np.arange(5)
-    result = dcembed.solve(program, [embedding], start=starts, options=dcembed.Options(time_limit=60))
+    result = dcembed.solve(program, [embedding], options=dcembed.Options(time_limit=60))
     if not result.is_feasible:
         return result
     x = result.x

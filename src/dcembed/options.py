@@ -51,7 +51,8 @@ class Options:
     max_iterations
         Subproblems from each start.
     max_starts
-        Starting points to try, as long as none has led to a feasible point, when `solve` is given none.
+        Starting points when `solve` is given none: where the host alone is best, then at random points of the host. The best
+        point of all is returned; 1 is fastest.
     formulation
         How the kept convex component is held: "lazy" (one column and tangent cuts), "shared" (the paper's, one column per hidden
         unit), "two-path" (its ablation). "auto" is "lazy".

@@ -19,6 +19,7 @@ from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.region import first_region
 from dcembed.program.elimination import eliminate
 from dcembed.program.measurements import evaluate_measurements
+from frontends.problems import make_network
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import networks, seeds
 
@@ -256,3 +257,21 @@ def test_the_same_seed_gives_the_same_trace_on_every_kind_of_host():
         runs = [dcembed.solve(program, embedding, options=quiet(seed=5)) for _ in range(2)]
         first, second = ([(r.objective, r.penalty, r.step, r.solver_status) for r in run.history] for run in runs)
         assert first == second
+
+
+def test_a_solver_that_repeats_itself_ends_a_start():
+    # The network is flat at the start and the equality cannot be met nearby; SCIP's tolerance kept promising a little there.
+    network = make_network(2, (5, 5), 11)
+    program = dcembed.Program(
+        cost=[-0.8, 0.6, 0.1, 0.0],
+        quadratic=np.diag([2.0, 2.0, 0.0, 0.0]),
+        rows=[[0, 0, -0.25, 1]],
+        row_lb=-0.2,
+        row_ub=-0.2,
+        lb=[-1, -1, 0, -np.inf],
+        ub=[1, 1, 3, np.inf],
+        integer=[2],
+    )
+    result = dcembed.solve(program, dcembed.Embedding(network, [[0, 1]], [3]), options=quiet(solver="scip"))
+    assert result.status is dcembed.Status.LOCALLY_INFEASIBLE
+    assert len(result.history) < 50

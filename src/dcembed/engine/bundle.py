@@ -34,6 +34,8 @@ Array = np.ndarray
 FAIR_SHARE = 0.1
 # A step that hits the box and brings at least the good share of the promise makes the next box larger, below the poor share smaller.
 GOOD_SHARE, POOR_SHARE = 0.7, 0.3
+# Points that agree to this, absolutely or relatively in every column, are the same to a solver.
+SAME_POINT = 1e-9
 # How much smaller the box becomes after a solver has failed.
 AFTER_FAILURE = 0.25
 # Bisections on the way from the best feasible point to an infeasible candidate.
@@ -88,6 +90,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
     boxes = BOXES_INTEGER if run.embedded.host.integer.any() else BOXES_CONTINUOUS
     fruitful_radius = region.radius
     num_failed = num_fruitless = 0
+    last_candidate = point.w
     for number in range(1, options.max_iterations + 1):
         if status := ended(run):
             return status
@@ -123,7 +126,10 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
             best_of_start = candidate
 
         promise = point.merit(penalty.value) - _model_value(run, model, solution.x, penalty)
-        has_learned = _learn(run, model, solution.x)
+        # Cuts at a point that has its cuts already are a solver's tolerance, not news.
+        is_repeated = bool(np.allclose(candidate.w, last_candidate, rtol=SAME_POINT, atol=SAME_POINT))
+        has_learned = _learn(run, model, solution.x) and not is_repeated
+        last_candidate = candidate.w
         if promise > _tolerance(point, options):
             candidate = _search_segment(run, candidate, penalty)
             improvement = point.merit(penalty.value) - candidate.merit(penalty.value)

@@ -77,17 +77,28 @@ def find_start(problem: HostProblem, limits: Limits) -> Solution:
 
 
 def random_start(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
-    """A feasible point of the host, at random: where a random objective is best, half way to another such point without integers."""
+    """A feasible point of the host, at random: half way between two points with the same integers where random objectives are best."""
     release(problem)
     host = problem.host
+    first = _random_vertex(problem, rng, limits)
+    if first is None:
+        return None
+    held = host.integer
+    fixed = np.clip(np.round(first), host.lb, host.ub)
+    problem.session.set_bounds(np.where(held, fixed, host.lb), np.where(held, fixed, host.ub))
+    second = _random_vertex(problem, rng, limits)
+    release(problem)
+    return first if second is None else (first + second) / 2
+
+
+def _random_vertex(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
+    """Where an objective with random coefficients, alike on all columns in relation to their ranges, is best."""
+    host = problem.host
     width = np.where(np.isfinite(host.ub - host.lb), np.maximum(host.ub - host.lb, 1e-9), 1.0)
-    found = []
-    for _ in range(1 if host.integer.any() else 2):
-        problem.session.set_cost(rng.standard_normal(host.num_columns) / width, host.offset)
-        solution = problem.session.solve(limits)
-        found += [solution.x] if solution.x is not None else []
+    problem.session.set_cost(rng.standard_normal(host.num_columns) / width, host.offset)
+    solution = problem.session.solve(limits)
     problem.session.set_cost(host.cost, host.offset)
-    return np.mean(found, axis=0) if found else None
+    return solution.x
 
 
 def can_complete(embedded: EmbeddedProgram, point: Point, feasibility_tol: float) -> bool:

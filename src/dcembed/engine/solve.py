@@ -15,7 +15,7 @@ from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.lazy import build_lazy
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
-from dcembed.engine.run import Run, attempt, failure
+from dcembed.engine.run import Run, attempt, ended, failure
 from dcembed.engine.shared import build_shared
 from dcembed.engine.subproblem import build_subproblem, open_session
 from dcembed.engine.two_path import build_two_path
@@ -44,6 +44,9 @@ _RANK = (
     Status.LOCALLY_INFEASIBLE,
     Status.HOST_INFEASIBLE,
 )
+
+# Outcomes that another start may better.
+_LOCAL = (Status.LOCALLY_SOLVED, Status.LOCALLY_INFEASIBLE)
 
 _START_FAILED = {
     SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
@@ -128,7 +131,7 @@ def _open_run(program: Program, embeddings: list[Embedding], options: Options, c
 
 
 def _run_starts(run: Run, starts: list[Array]) -> Status:
-    """Run from each given start, or from starts of our own until one leads to a feasible point."""
+    """Run from each given start, or from starts of our own: where the host alone is best, then at random."""
     if starts:
         return _report([_run_start(run, w, number) for number, w in _until_ended(run, starts)])
     solution = _find_start(run)
@@ -136,7 +139,7 @@ def _run_starts(run: Run, starts: list[Array]) -> Status:
         return _START_FAILED.get(solution.status, Status.NUMERICAL_ERROR)
     rng = np.random.default_rng(run.options.seed)
     statuses = [_run_start(run, run.embedded.lift(solution.x), 0)]
-    while statuses[-1] is Status.LOCALLY_INFEASIBLE and len(statuses) < run.options.max_starts and not run.incumbent.is_feasible:
+    while statuses[-1] in _LOCAL and len(statuses) < run.options.max_starts and not ended(run):
         w = random_start(run.host, rng, run.clock.limits())
         if w is None:
             break
