@@ -20,9 +20,17 @@ from dcembed.program.program import Program
 from dcembed.program.verify import predict
 from dcembed.result import Iteration, Result, Sizes, Status, build_result
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import SessionOptions, Solution
+from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
 
 Array = np.ndarray
+
+# What a run reports that found no point to start from.
+START_FAILED = {
+    SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
+    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
+    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
+    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
+}
 
 
 @dataclass(eq=False)
@@ -89,6 +97,12 @@ class Recorder:
             if completed is not None and np.isfinite(completed).all():
                 is_new |= self.incumbent.offer(measure_point(self.embedded, completed), self.clock.seconds)
         self._note(point, message, penalty, is_new)
+        return point
+
+    def try_point(self, w: Array) -> Point:
+        """Measure a point given by its kept columns and keep it if it is the best; no iteration is noted."""
+        point = measure_point(self.embedded, w)
+        self.incumbent.offer(point, self.clock.seconds)
         return point
 
     def note_failure(self, message: str, penalty: float = 0.0) -> None:
