@@ -6,6 +6,7 @@ A quadratic objective goes through an epigraph variable, as SCIP's objectives ar
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -23,6 +24,8 @@ from dcembed.solvers.matrices import EditedMatrices
 Array = np.ndarray
 
 POLL_SECONDS = 0.05
+# How long SCIP may take to stop when it is asked to.
+GRACE_SECONDS = 0.6
 INFINITY = 1e20
 
 # SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
@@ -59,7 +62,8 @@ class ScipSession(EditedMatrices):
             if solution.message == "inforunbd":
                 return self._settle(solution.message, deadline, limits)
         except TimeoutError:
-            return Solution(SolveStatus.TIME_LIMIT, None, "the model was not built in time")
+            status = SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT
+            return Solution(status, None, "SCIP was not ready or did not stop in time")
         return solution
 
     def close(self) -> None:
@@ -133,19 +137,32 @@ def _solve(model: pyscipopt.Model, columns: list, limits: Limits) -> Solution:
 
 
 def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseException | None:
-    """Optimize in a thread, so that this one can hear Ctrl-C; what SCIP raised, if it did."""
+    """Optimize in a thread, so that this one can hear Ctrl-C and keep the time; what SCIP raised, if it did."""
     deadline = time.monotonic() + limits.seconds
+    asked = np.inf
     work = _THREADS.submit(model.optimizeNogil)
     try:
         while not wait([work], POLL_SECONDS).done:
             hand_over(found, limits)
             if limits.interrupted() or time.monotonic() > deadline:
-                model.interruptSolve()
+                asked = min(asked, time.monotonic())
+                _interrupt(model)
+            if time.monotonic() > asked + GRACE_SECONDS:
+                # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
+                raise TimeoutError
         hand_over(found, limits)
     except BaseException:
-        model.interruptSolve()
+        _interrupt(model)
         raise
     return work.exception()
+
+
+def _interrupt(model: pyscipopt.Model) -> None:
+    """Ask SCIP to stop, unless it is in the one stage where it takes that for an error."""
+    if model.getStage() != pyscipopt.SCIP_STAGE.INITSOLVE:
+        # It may enter that stage right now; whoever keeps the time asks again.
+        with contextlib.suppress(Exception):
+            model.interruptSolve()
 
 
 def _report_solutions(model: pyscipopt.Model, columns: list) -> deque[Array]:
