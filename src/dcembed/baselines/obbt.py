@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from dcembed.network.network import Network
 from dcembed.options import Options
 from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Program
-from dcembed.result import Result
+from dcembed.result import Result, Status
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Limits, Session, SessionOptions, SolveStatus
 
@@ -89,6 +89,9 @@ def solve(
     clock = Clock(np.inf)
     with hear_interrupts(clock):
         tight = tighten_bounds(program, listed, cache, interrupted=lambda: clock.is_stopped)
+    if clock.is_stopped:
+        measured = big_m.solve(program, listed, start, replace(options, time_limit=0.0), tight.bounds, tight.seconds)
+        return replace(measured, status=Status.INTERRUPTED)
     return big_m.solve(program, listed, start, options, tight.bounds, tight.seconds)
 
 
