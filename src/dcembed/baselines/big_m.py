@@ -143,10 +143,11 @@ def _run(encoded: BigM, backend: Backend, recorder: Recorder) -> Solution:
     def report(x: Array) -> None:
         recorder.offer(x[:n], "improving point")
 
-    limits = replace(recorder.clock.limits(options.objective_tol), on_solution=report)
     session = backend.open(program, SessionOptions(options.threads, options.seed, options.solver_options))
     try:
         first = encoded.values(best.x) if best is not None else None
+        # What is left now: large encodings take their time to build and to hand over.
+        limits = replace(recorder.clock.limits(options.objective_tol), on_solution=report)
         solution = attempt(lambda: session.solve(limits, first), failure)
         if solution.x is not None:
             recorder.offer(solution.x[:n], solution.message)

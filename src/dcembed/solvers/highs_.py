@@ -111,14 +111,14 @@ class HighsSession:
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         if self._lost:
             return Solution(SolveStatus.FAILED, None, "an earlier solve was left behind")
+        deadline = time.monotonic() + limits.seconds
         self._highs.setOptionValue("solve_relaxation", relax)
         self._highs.setOptionValue("mip_rel_gap", self._gap if self._gap is not None else limits.gap)
         if start is not None and self._integer.any() and not relax:
             point = highspy.HighsSolution()
             point.col_value = list(start)
             self._highs.setSolution(point)
-        deadline = time.monotonic() + limits.seconds
-        solution = self._run(limits)
+        solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
         if solution.status is SolveStatus.FAILED and solution.x is None:
             # A basis that has gone bad is the usual cause; once more from scratch.
             self._highs.clearSolver()
