@@ -15,6 +15,8 @@ from problems import binary_problem, box_problem, level_problem, quiet, random_m
 
 def test_every_status_has_a_help_text_that_says_what_to_do():
     assert {status.name for status in Status} == {
+        "OPTIMAL",
+        "INFEASIBLE",
         "LOCALLY_SOLVED",
         "LOCALLY_INFEASIBLE",
         "TIME_LIMIT",

@@ -18,6 +18,10 @@ Array = np.ndarray
 class Status(Enum):
     """Why a run ended. The value is the help text. Whether the point is feasible is `Result.is_feasible`, always measured."""
 
+    OPTIMAL = (
+        "An exact encoding of the networks was solved: up to the gap and the tolerances of the solver no feasible point is better. "
+        "Only the exact baselines can say so."
+    )
     LOCALLY_SOLVED = (
         "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; "
         "better points may exist, try other starts."
@@ -30,6 +34,7 @@ class Status(Enum):
     ITERATION_LIMIT = (
         "The iteration limit was reached; the best point so far is returned. Raise max_iterations, or go on from it with start=result.x."
     )
+    INFEASIBLE = "The solver found an exact encoding of the networks infeasible: no point satisfies all constraints, to its tolerances."
     HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
     UNBOUNDED = "The objective is unbounded below in a subproblem. Bound the columns, above all those the network's inputs depend on."
     NUMERICAL_ERROR = (
@@ -87,7 +92,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Columns and rows of a subproblem beside those of the host."""
+    """Columns, rows and binaries of a subproblem beside those of the host."""
 
     host_columns: int
     host_rows: int
@@ -99,6 +104,7 @@ class Sizes:
     added_columns: int
     added_rows: int
     slacks: int
+    added_binaries: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +135,8 @@ class Result:
         What the problem has and what was added to it.
     program, embeddings, feasibility_tol
         What the point was measured against.
+    preparation_seconds
+        Time spent before the clock of the run was started, on what is kept for later runs (bound tightening); not in `seconds`.
     """
 
     status: Status
@@ -144,6 +152,7 @@ class Result:
     program: Program
     embeddings: Sequence[Embedding]
     feasibility_tol: float
+    preparation_seconds: float = 0.0
 
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from itertools import product
@@ -333,3 +334,20 @@ def test_bounds_of_a_binary_behind_indicators_can_be_edited(name, kind):
         assert solution.x[2] == pytest.approx(fixed)
         assert verify(program, [], solution.x).violation < 1e-5
     session.close()
+
+
+@pytest.mark.parametrize("name", [backend_parameter(name) for name in BACKENDS if "MILP" in BACKENDS[name].classes])
+def test_improving_points_are_reported_in_the_thread_of_the_caller(name):
+    rng = np.random.default_rng(0)
+    program = Program(-rng.uniform(1, 10, 30), rows=rng.integers(1, 9, (15, 30)), row_ub=40.0, lb=0.0, ub=1.0, integer=np.arange(30))
+    seen = []
+    session = BACKENDS[name].open(program, SessionOptions())
+    solution = session.solve(Limits(on_solution=lambda x: seen.append((threading.current_thread(), x))), np.zeros(30))
+    silent = session.solve(UNLIMITED)
+    session.close()
+    assert {thread for thread, _ in seen} == {threading.current_thread()}
+    assert all(verify(program, [], x).violation < 1e-5 for _, x in seen)
+    objectives = [program.objective(x) for _, x in seen]
+    assert (np.diff(objectives) <= 0).all()
+    assert agree(objectives[-1], program.objective(solution.x))
+    assert agree(program.objective(silent.x), program.objective(solution.x))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from dcembed import Program
-from dcembed.solvers import BACKENDS, SolveStatus, is_installed
+from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus, is_installed
 from solvers.problems import example, planted_split, solve
 
 pytestmark = pytest.mark.skipif(not is_installed(BACKENDS["scip"]), reason="scip is not installed")
@@ -36,3 +38,23 @@ def test_what_scip_raises_is_a_failed_solve(monkeypatch):
     solution = solve("scip", example("LP").program)
     assert solution.status is SolveStatus.FAILED
     assert solution.message == "SCIP: error in LP solver!"
+
+
+def test_a_model_that_cannot_be_built_in_time_is_a_time_limit():
+    n = 3000
+    program = Program(np.ones(n), rows=sp.random_array((n, n), density=0.05, rng=np.random.default_rng(0)), row_lb=-1.0, lb=-1.0, ub=1.0)
+    session = BACKENDS["scip"].open(program, SessionOptions())
+    solution = session.solve(Limits(seconds=0.05))
+    assert solution.status is SolveStatus.TIME_LIMIT
+    assert solution.x is None
+    assert "not ready" in solution.message
+
+
+def test_a_solve_that_does_not_stop_is_left_behind(monkeypatch):
+    from dcembed.solvers import scip_
+
+    endless: Future = Future()
+    monkeypatch.setattr(scip_._THREADS, "submit", lambda work: endless)
+    session = BACKENDS["scip"].open(example("LP").program, SessionOptions())
+    assert session.solve(Limits(seconds=0.1)).status is SolveStatus.TIME_LIMIT
+    assert session.solve(Limits(interrupted=lambda: True)).status is SolveStatus.INTERRUPTED

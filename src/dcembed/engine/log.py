@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dcembed.engine.incumbent import Incumbent
-from dcembed.options import Options
 from dcembed.result import Iteration, Result, Sizes
 from dcembed.version import __version__
 
@@ -24,17 +23,17 @@ class RunLog:
     def __init__(self, verbose: bool) -> None:
         self._console = Console(quiet=not verbose, highlight=False, soft_wrap=True)
 
-    def header(self, sizes: Sizes, options: Options, problem_class: str, solver: str) -> None:
+    def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
         """Sizes and settings."""
-        self._print(
-            f"[bold]dcembed {__version__}[/]  penalty convex-concave procedure, {options.formulation} + {options.decomposition}, on {solver}"
-        )
+        self._print(f"[bold]dcembed {__version__}[/]  {method}, on {solver}")
         self._print(f"  host      {problem_class}: {sizes.host_columns:,} columns, {sizes.host_rows:,} rows, {sizes.integers:,} integers")
         self._print(
             f"  networks  {sizes.networks}, evaluated {sizes.evaluations:,} times: {sizes.hidden_units:,} hidden units, "
             f"{sizes.neural_rows:,} neural restrictions"
         )
-        self._print(f"  added     {sizes.added_columns:,} columns, {sizes.added_rows:,} rows, {sizes.slacks:,} slacks, 0 binaries")
+        self._print(
+            f"  added     {sizes.added_columns:,} columns, {sizes.added_rows:,} rows, {sizes.slacks:,} slacks, {sizes.added_binaries:,} binaries"
+        )
         self._print("")
         self._print(f"[dim]{TITLES}[/]")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dcembed.engine.arguments import read_embeddings, read_options, read_starts
 from dcembed.engine.bundle import run_bundle
 from dcembed.engine.ccp import run_ccp
 from dcembed.engine.choice import choose
@@ -19,10 +20,9 @@ from dcembed.engine.run import Run, attempt, ended, failure
 from dcembed.engine.shared import build_shared
 from dcembed.engine.subproblem import build_subproblem, open_session
 from dcembed.engine.two_path import build_two_path
-from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.elimination import eliminate
-from dcembed.program.embedding import Embedding, check_embeddings
+from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
 from dcembed.program.verify import predict
 from dcembed.result import Result, Sizes, Status, build_result
@@ -80,10 +80,9 @@ def solve(
     -------
     A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
     """
-    options = _as_options(options)
-    embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
-    check_embeddings(program, embeddings)
-    starts = _as_starts(start, program.num_columns)
+    options = read_options(options)
+    embeddings = read_embeddings(program, embeddings)
+    starts = read_starts(start, program.num_columns)
     clock = Clock(options.time_limit)
     with hear_interrupts(clock):
         run = _open_run(program, embeddings, options, clock)
@@ -126,7 +125,8 @@ def _open_run(program: Program, embeddings: list[Embedding], options: Options, c
         log=RunLog(options.verbose),
         incumbent=Incumbent(options.feasibility_tol),
     )
-    run.log.header(_sizes(run), options, program.problem_class, backend.name)
+    method = f"penalty convex-concave procedure, {options.formulation} + {options.decomposition}"
+    run.log.header(_sizes(run), method, program.problem_class, backend.name)
     return run
 
 
@@ -184,31 +184,3 @@ def _sizes(run: Run) -> Sizes:
         added_rows=epigraph.num_rows,
         slacks=embedded.restrictions.num_slacks,
     )
-
-
-def _as_options(options: Options | Mapping[str, object] | None) -> Options:
-    if options is None:
-        return Options()
-    if isinstance(options, Options):
-        return options
-    if isinstance(options, Mapping):
-        return Options(**options)  # type: ignore[arg-type]
-    raise InputError(f"solve: options is an Options or a mapping of option names, received {type(options).__name__}.")
-
-
-def _as_starts(start, n: int) -> list[Array]:
-    if start is None:
-        return []
-    try:
-        array = np.array(start, dtype=np.float64)
-    except ValueError:
-        lengths = sorted({np.size(point) for point in start})
-        raise InputError(f"solve: every start is a point of {n} columns, received lengths {lengths}.") from None
-    points = np.atleast_2d(array)
-    if points.ndim != 2 or points.shape[1] != n:
-        raise InputError(
-            f"solve: a start has {points.shape[-1]} entries but the program has {n} columns. Give one point of shape ({n},) or several."
-        )
-    if not np.isfinite(points).all():
-        raise InputError(f"solve: start {int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])} has NaN or infinite entries.")
-    return list(points)

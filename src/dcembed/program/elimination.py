@@ -367,7 +367,7 @@ def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.c
     directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
     blocks, block_number = np.unique(pairs[1], return_inverse=True)
     block_number = block_number.reshape(-1)
-    map_of, first = _equal_maps(inputs.matrix, blocks, num_inputs)
+    map_of, first = equal_maps(inputs.matrix, blocks, num_inputs)
     rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
     part, parts = _parts(pairs[0].astype(np.int64), block_number, map_of)
     return MeasuredNetwork(
@@ -382,7 +382,7 @@ def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.c
     )
 
 
-def _equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Array, Array]:
+def equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Array, Array]:
     """Which blocks have inputs with equal coefficients: a number for each, and the first block with each number."""
     # Coefficients against fixed random weights: equal ones give equal sums, others different ones.
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -51,11 +52,22 @@ class Solution:
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop a solve: after `seconds`, as soon as `interrupted()` is true, at a relative gap of a mixed-integer program."""
+    """When to stop a solve: after `seconds`, as soon as `interrupted()` is true, at a relative gap of a mixed-integer program.
+
+    `on_solution` is called, in the thread of the caller, with each improving point of a mixed-integer program soon after the
+    solver has found it.
+    """
 
     seconds: float = np.inf
     interrupted: Callable[[], bool] = lambda: False
     gap: float = 1e-4
+    on_solution: Callable[[Array], None] | None = None
+
+
+def hand_over(found: deque[Array], limits: Limits) -> None:
+    """Pass on the improving points that a solver's own thread has left here."""
+    while found and limits.on_solution is not None:
+        limits.on_solution(found.popleft())
 
 
 @dataclass(frozen=True)

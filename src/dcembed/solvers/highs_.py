@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from highspy import cb
 
 from dcembed.errors import InputError
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
 
 Array = np.ndarray
 
@@ -60,6 +61,7 @@ class HighsSession:
     def __init__(self, program: Program, options: SessionOptions) -> None:
         self._integer = program.integer
         self._stop = threading.Event()
+        self._found: deque[Array] = deque()
         self._lost = False
         # A gap that the user asks for goes before the one that the engine would be content with.
         self._gap = options.solver_options.get("mip_rel_gap")
@@ -68,7 +70,7 @@ class HighsSession:
         self._highs = highspy.Highs()
         _set_options(self._highs, {"output_flag": False, "threads": options.threads, "random_seed": options.seed})
         _set_options(self._highs, options.solver_options)
-        self._highs.setCallback(_stop_when(self._stop), None)
+        self._highs.setCallback(_watch(self._stop, self._found), None)
         for kind in _INTERRUPTS:
             self._highs.startCallback(kind)
         if self._highs.passModel(_highs_lp(program)) == highspy.HighsStatus.kError:
@@ -109,14 +111,14 @@ class HighsSession:
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         if self._lost:
             return Solution(SolveStatus.FAILED, None, "an earlier solve was left behind")
+        deadline = time.monotonic() + limits.seconds
         self._highs.setOptionValue("solve_relaxation", relax)
         self._highs.setOptionValue("mip_rel_gap", self._gap if self._gap is not None else limits.gap)
         if start is not None and self._integer.any() and not relax:
             point = highspy.HighsSolution()
             point.col_value = list(start)
             self._highs.setSolution(point)
-        deadline = time.monotonic() + limits.seconds
-        solution = self._run(limits)
+        solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
         if solution.status is SolveStatus.FAILED and solution.x is None:
             # A basis that has gone bad is the usual cause; once more from scratch.
             self._highs.clearSolver()
@@ -152,16 +154,23 @@ class HighsSession:
         """Run HiGHS in a thread, so that this one can hear Ctrl-C and keep the time."""
         highs = self._highs
         self._stop.clear()
+        self._found.clear()
+        report = highs.startCallback if limits.on_solution is not None else highs.stopCallback
+        report(cb.HighsCallbackType.kCallbackMipImprovingSolution)
         # The clock of HiGHS runs on over all its solves.
         highs.setOptionValue("time_limit", float(highs.getRunTime() + max(limits.seconds, 0.0)))
         thread = threading.Thread(target=highs.run, daemon=True)
         deadline = time.monotonic() + limits.seconds
         thread.start()
         thread.join(POLL_SECONDS)
-        while thread.is_alive() and not limits.interrupted() and time.monotonic() < deadline:
-            thread.join(POLL_SECONDS)
-        self._stop.set()
-        thread.join(GRACE_SECONDS)
+        try:
+            while thread.is_alive() and not limits.interrupted() and time.monotonic() < deadline:
+                hand_over(self._found, limits)
+                thread.join(POLL_SECONDS)
+        finally:
+            self._stop.set()
+            thread.join(GRACE_SECONDS)
+        hand_over(self._found, limits)
         if thread.is_alive():
             # Its data may be half changed: the thread is left behind and this session takes no more solves.
             self._lost = True
@@ -208,10 +217,13 @@ def _accepted_sizes(coefficients: Array) -> str:
     return f"the largest coefficient of the rows is {largest:g} in size, below 1e15 is accepted. Bring rows and columns to similar sizes."
 
 
-def _stop_when(stop: threading.Event):
-    def callback(_kind, _message, _data_out, data_in, _user_data) -> None:
-        # HiGHS keeps the flag from one solve to the next.
-        data_in.user_interrupt = stop.is_set()
+def _watch(stop: threading.Event, found: deque[Array]):
+    def callback(kind, _message, data_out, data_in, _user_data) -> None:
+        if kind == cb.HighsCallbackType.kCallbackMipImprovingSolution:
+            found.append(np.array(data_out.mip_solution))
+        else:
+            # HiGHS keeps the flag from one solve to the next.
+            data_in.user_interrupt = stop.is_set()
 
     return callback
 

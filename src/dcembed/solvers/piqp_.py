@@ -52,13 +52,14 @@ class PiqpSession(EditedMatrices):
         return solution
 
     def _run(self, limits: Limits) -> Solution:
+        deadline = time.monotonic() + limits.seconds
         problem = self._problem()
         if self._rows.shape[0] + self._cost.size <= IN_PROCESS_SIZE:
             return _solution(*run_piqp(problem, self._settings))
         if self._remote is None:
             self._remote = RemoteSolver("dcembed.solvers.piqp_worker")
         settings = {f"setting.{name}": np.array(value) for name, value in self._settings.items()}
-        answer = self._remote.ask(problem | settings, limits)
+        answer = self._remote.ask(problem | settings, replace(limits, seconds=deadline - time.monotonic()))
         if answer is None:
             return Solution(SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT, None, "PIQP was ended")
         if "status" not in answer:

@@ -6,8 +6,11 @@ A quadratic objective goes through an epigraph variable, as SCIP's objectives ar
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 
 import numpy as np
 import pyscipopt
@@ -15,12 +18,14 @@ import scipy.sparse as sp
 
 from dcembed.errors import InputError
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
 from dcembed.solvers.matrices import EditedMatrices
 
 Array = np.ndarray
 
 POLL_SECONDS = 0.05
+# How long SCIP may take to stop when it is asked to.
+GRACE_SECONDS = 0.6
 INFINITY = 1e20
 
 # SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
@@ -47,27 +52,32 @@ class ScipSession(EditedMatrices):
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
-        model, columns = self._model(relax=relax)
-        if "limits/gap" not in self._options:
-            model.setParam("limits/gap", limits.gap)
-        if start is not None:
-            self._pass_start(model, columns, start)
-        solution = _solve(model, columns, limits)
-        if solution.message == "inforunbd":
-            return self._settle(solution.message, Limits(deadline - time.monotonic(), limits.interrupted))
+        try:
+            model, columns = self._model(deadline, relax=relax)
+            if "limits/gap" not in self._options:
+                model.setParam("limits/gap", limits.gap)
+            if start is not None:
+                self._pass_start(model, columns, start)
+            solution = _solve(model, columns, replace(limits, seconds=deadline - time.monotonic()))
+            if solution.message == "inforunbd":
+                return self._settle(solution.message, deadline, limits)
+        except TimeoutError:
+            status = SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT
+            return Solution(status, None, "SCIP was not ready or did not stop in time")
         return solution
 
     def close(self) -> None:
         """Nothing is held between solves."""
 
-    def _settle(self, message: str, limits: Limits) -> Solution:
+    def _settle(self, message: str, deadline: float, limits: Limits) -> Solution:
         """Tell infeasible from unbounded by a solve without objective."""
-        model, columns = self._model(with_objective=False)
-        solution = _solve(model, columns, limits)
+        model, columns = self._model(deadline, with_objective=False)
+        solution = _solve(model, columns, Limits(deadline - time.monotonic(), limits.interrupted))
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
-    def _model(self, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list]:
+    def _model(self, deadline: float, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list]:
+        """The model and its variables; TimeoutError where it takes longer than there is time."""
         model = pyscipopt.Model()
         model.hideOutput()
         _set_options(model, self._options)
@@ -79,7 +89,9 @@ class ScipSession(EditedMatrices):
         ]
         model.addObjoffset(float(self._offset))
         for i in range(self._rows.shape[0]):
-            _add(model, _row(self._rows, i, columns), self._row_lb[i], self._row_ub[i])
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            _add(model, self._rows, i, columns, self._row_lb[i], self._row_ub[i])
         self._add_indicators(model, columns)
         if with_objective:
             self._add_quadratic(model, columns)
@@ -114,7 +126,8 @@ class ScipSession(EditedMatrices):
 def _solve(model: pyscipopt.Model, columns: list, limits: Limits) -> Solution:
     if np.isfinite(limits.seconds):
         model.setParam("limits/time", max(limits.seconds, 0.0))
-    error = _run(model, limits)
+    found = _report_solutions(model, columns) if limits.on_solution is not None else deque()
+    error = _run(model, limits, found)
     if error is not None:
         return Solution(SolveStatus.FAILED, None, str(error))
     solution = _solution(model, columns)
@@ -123,18 +136,53 @@ def _solve(model: pyscipopt.Model, columns: list, limits: Limits) -> Solution:
     return solution
 
 
-def _run(model: pyscipopt.Model, limits: Limits) -> BaseException | None:
-    """Optimize in a thread, so that this one can hear Ctrl-C; what SCIP raised, if it did."""
+def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseException | None:
+    """Optimize in a thread, so that this one can hear Ctrl-C and keep the time; what SCIP raised, if it did."""
     deadline = time.monotonic() + limits.seconds
+    asked = np.inf
     work = _THREADS.submit(model.optimizeNogil)
     try:
         while not wait([work], POLL_SECONDS).done:
+            hand_over(found, limits)
             if limits.interrupted() or time.monotonic() > deadline:
-                model.interruptSolve()
+                asked = min(asked, time.monotonic())
+                _interrupt(model)
+            if time.monotonic() > asked + GRACE_SECONDS:
+                # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
+                raise TimeoutError
+        hand_over(found, limits)
     except BaseException:
-        model.interruptSolve()
+        _interrupt(model)
         raise
     return work.exception()
+
+
+def _interrupt(model: pyscipopt.Model) -> None:
+    """Ask SCIP to stop, unless it is in the one stage where it takes that for an error."""
+    if model.getStage() != pyscipopt.SCIP_STAGE.INITSOLVE:
+        # It may enter that stage right now; whoever keeps the time asks again.
+        with contextlib.suppress(Exception):
+            model.interruptSolve()
+
+
+def _report_solutions(model: pyscipopt.Model, columns: list) -> deque[Array]:
+    """Where SCIP will put each new best point."""
+    found: deque[Array] = deque()
+    kind = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
+
+    class Report(pyscipopt.Eventhdlr):
+        def eventinit(self) -> None:
+            self.model.catchEvent(kind, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(kind, self)
+
+        def eventexec(self, event) -> None:
+            best = self.model.getBestSol()
+            found.append(np.array([self.model.getSolVal(best, column) for column in columns]))
+
+    model.includeEventhdlr(Report(), "improving points", "keeps each new best point")
+    return found
 
 
 def _solution(model: pyscipopt.Model, columns: list) -> Solution:
@@ -154,13 +202,19 @@ def _row(matrix: sp.csr_array, i: int, columns: list):
     return pyscipopt.quicksum(terms) if terms else 0.0 * columns[0]
 
 
-def _add(model: pyscipopt.Model, expression, lb: float, ub: float) -> None:
+def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list, lb: float, ub: float) -> None:
+    """Add a row coefficient by coefficient, which takes a fraction of the time that an expression of its terms does."""
+    if not (np.isfinite(lb) or np.isfinite(ub)):
+        return
+    # A row of zeros may still be infeasible.
+    nothing = 0.0 * columns[0]
     if np.isfinite(lb) and np.isfinite(ub):
-        model.addCons((expression <= float(ub)) >= float(lb))
-    elif np.isfinite(ub):
-        model.addCons(expression <= float(ub))
-    elif np.isfinite(lb):
-        model.addCons(expression >= float(lb))
+        row = model.addCons((nothing <= float(ub)) >= float(lb))
+    else:
+        row = model.addCons(nothing <= float(ub) if np.isfinite(ub) else nothing >= float(lb))
+    entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
+    for column, value in zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True):
+        model.addCoefLinear(row, columns[column], value)
 
 
 def _limit(value: float) -> float | None:

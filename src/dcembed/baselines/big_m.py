@@ -1,0 +1,185 @@
+"""The exact mixed-integer encoding of every unit (appendix B.1 of the paper).
+
+    a = z - s,    0 <= z <= U d,    0 <= s <= -L (1 - d),    d binary
+
+With s = z - a these are the paper's four inequalities. Units whose sign the bounds L <= a <= U settle have no binary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.baselines.boxes import StageBounds, bound_evaluations, check_finite, column_box
+from dcembed.baselines.encoding import Encoding, encode
+from dcembed.baselines.recorder import Recorder, open_recorder
+from dcembed.engine.arguments import read_embeddings, read_options, read_starts
+from dcembed.engine.interrupt import Clock, hear_interrupts
+from dcembed.engine.run import attempt, failure
+from dcembed.options import Options
+from dcembed.program.embedding import Embedding
+from dcembed.program.indicators import linearize_indicators
+from dcembed.program.program import Indicator, Program
+from dcembed.result import Result, Status
+from dcembed.solvers import choose_backend
+from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
+
+Array = np.ndarray
+
+_STATUS = {
+    SolveStatus.OPTIMAL: Status.OPTIMAL,
+    SolveStatus.FEASIBLE: Status.TIME_LIMIT,
+    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
+    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
+    SolveStatus.INFEASIBLE: Status.INFEASIBLE,
+    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
+    SolveStatus.FAILED: Status.NUMERICAL_ERROR,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BigM:
+    """The encoded program: columns [w | z and s | d], rows [host | equalities | z <= U d | s <= -L (1 - d)]."""
+
+    encoding: Encoding
+    program: Program
+
+    @property
+    def num_binaries(self) -> int:
+        """Activation binaries, without the integers of the host."""
+        return self.program.num_columns - self.encoding.num_columns
+
+    def values(self, w: Array) -> Array:
+        """All columns at the point w, whose predictions are in place."""
+        lifted = self.encoding.values(w)
+        unit, _ = self.encoding.open_columns()
+        return np.concatenate([lifted, (lifted[unit] > 0).astype(np.float64)])
+
+
+def solve(
+    program: Program,
+    embeddings: Sequence[Embedding] | Embedding,
+    start: Array | Sequence[Array] | None = None,
+    options: Options | Mapping[str, object] | None = None,
+    bounds: Sequence[StageBounds] | None = None,
+    preparation_seconds: float = 0.0,
+) -> Result:
+    """Solve the exact mixed-integer encoding: with HiGHS where the host is linear, else with SCIP.
+
+    Parameters
+    ----------
+    program, embeddings, start, options
+        As for `dcembed.solve`. The best feasible start is the solver's first incumbent. `objective_tol` is the relative gap.
+    bounds
+        For each embedding and stage, valid bounds of the pre-activations in all evaluations, each of shape (k, width). By default
+        those that follow from the bounds of the columns.
+    preparation_seconds
+        What the bounds have cost, to be noted in the result.
+    """
+    options = read_options(options)
+    embeddings = read_embeddings(program, embeddings)
+    starts = read_starts(start, program.num_columns)
+    clock = Clock(options.time_limit)
+    with hear_interrupts(clock):
+        recorder = open_recorder(program, embeddings, options, clock)
+        try:
+            # The starts are there before the encoding is.
+            for number, w in enumerate(starts):
+                recorder.offer_start(w, number)
+            encoded = build_big_m(program, embeddings, bounds if bounds is not None else default_bounds(program, embeddings))
+            backend = choose_backend(encoded.program.problem_class, options.solver)
+            recorder.begin("big-M", backend.name, encoded.program.num_columns, encoded.program.num_rows, encoded.num_binaries)
+            solution = _run(encoded, backend, recorder)
+        finally:
+            recorder.close()
+    return recorder.result(_status(solution, recorder), preparation_seconds=preparation_seconds)
+
+
+def default_bounds(program: Program, embeddings: Sequence[Embedding]) -> list[StageBounds]:
+    """Bounds of all pre-activations from the bounds of the columns."""
+    box = column_box(program, embeddings)
+    bounds = [bound_evaluations(embedding, *box) for embedding in embeddings]
+    for embedding, stages in zip(embeddings, bounds, strict=True):
+        check_finite(embedding, stages, *box)
+    return bounds
+
+
+def build_big_m(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds]) -> BigM:
+    """The encoding with its binaries, as one program without embeddings."""
+    encoding = encode(program, embeddings, bounds)
+    unit, cut = encoding.open_columns()
+    size, num_open = encoding.num_columns, unit.size
+    total, binary = size + num_open, size + np.arange(num_open)
+    on = _pairs(unit, np.ones(num_open), binary, -encoding.ub[unit], total)
+    off = _pairs(cut, np.ones(num_open), binary, encoding.ub[cut], total)
+    padded = [_widen(program.rows, total), _widen(encoding.rows, total), on, off]
+    endless = np.full(2 * num_open, -np.inf)
+    encoded = Program(
+        cost=_pad(program.cost, total),
+        quadratic=_square(program.quadratic, total),
+        offset=program.offset,
+        rows=sp.vstack(padded, format="csr"),
+        row_lb=np.concatenate([program.row_lb, encoding.constant, endless]),
+        row_ub=np.concatenate([program.row_ub, encoding.constant, np.zeros(num_open), encoding.ub[cut]]),
+        lb=_pad(encoding.lb, total),
+        ub=np.concatenate([encoding.ub, np.ones(num_open)]),
+        integer=np.concatenate([program.integer, np.zeros(size - program.num_columns, dtype=bool), np.ones(num_open, dtype=bool)]),
+        indicators=[Indicator(i.column, i.value, _widen(i.coefficients, total), i.lb, i.ub) for i in program.indicators],
+    )
+    return BigM(encoding, encoded)
+
+
+def _run(encoded: BigM, backend: Backend, recorder: Recorder) -> Solution:
+    """Solve the encoding; every improving point goes to the recorder."""
+    options, n = recorder.options, encoded.encoding.program.num_columns
+    program = encoded.program
+    if not backend.has_indicators:
+        program = linearize_indicators(program, np.arange(program.num_columns))
+    best = recorder.incumbent.point if recorder.incumbent.is_feasible else None
+
+    def report(x: Array) -> None:
+        recorder.offer(x[:n], "improving point")
+
+    session = backend.open(program, SessionOptions(options.threads, options.seed, options.solver_options))
+    try:
+        first = encoded.values(best.x) if best is not None else None
+        # What is left now: large encodings take their time to build and to hand over.
+        limits = replace(recorder.clock.limits(options.objective_tol), on_solution=report)
+        solution = attempt(lambda: session.solve(limits, first), failure)
+        if solution.x is not None:
+            recorder.offer(solution.x[:n], solution.message)
+    finally:
+        session.close()
+    return solution
+
+
+def _status(solution: Solution, recorder: Recorder) -> Status:
+    if recorder.clock.is_stopped:
+        return Status.INTERRUPTED
+    return _STATUS[solution.status]
+
+
+def _pairs(first: Array, first_value: Array, second: Array, second_value: Array, size: int) -> sp.csr_array:
+    """Rows with two entries each."""
+    row = np.tile(np.arange(first.size), 2)
+    entries = np.concatenate([first_value, second_value]), (row, np.concatenate([first, second]))
+    return sp.csr_array(entries, shape=(first.size, size))
+
+
+def _pad(vector: Array, size: int) -> Array:
+    return np.concatenate([vector, np.zeros(size - vector.size)])
+
+
+def _widen(matrix: sp.csr_array, size: int) -> sp.csr_array:
+    """The same rows over more columns."""
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], size))
+
+
+def _square(matrix: sp.csr_array | None, size: int) -> sp.csr_array | None:
+    if matrix is None:
+        return None
+    entries = sp.coo_array(matrix)
+    return sp.csr_array((entries.data, (entries.row, entries.col)), shape=(size, size))

@@ -1,0 +1,216 @@
+"""The difference-of-convex algorithm of Liu and Dvorkin (2025) on the complementarity form of the units.
+
+A unit z = max(a, 0) is z >= 0, s = z - a >= 0 and z s = 0. The bilinear part is penalized and split,
+
+    rho * sum z s = rho / 4 * sum (z + s)^2  -  rho / 4 * sum (z - s)^2,
+
+and the second sum is linearized at the last iterate, so each subproblem is a convex QP over the host, all units as columns and
+their linear equalities (a mixed-integer QP where the host has integers). The penalty grows when the iterates stand still and
+some products are not zero yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.baselines.boxes import bound_evaluations, column_box
+from dcembed.baselines.encoding import Encoding, encode
+from dcembed.baselines.recorder import START_FAILED, Recorder, open_recorder
+from dcembed.engine.arguments import read_embeddings, read_options, read_starts
+from dcembed.engine.interrupt import Clock, hear_interrupts
+from dcembed.engine.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
+from dcembed.engine.point import Point
+from dcembed.engine.run import agree, attempt, failure
+from dcembed.options import Options
+from dcembed.program.embedding import Embedding
+from dcembed.program.indicators import linearize_indicators
+from dcembed.program.measurements import slopes
+from dcembed.program.program import Indicator, Program
+from dcembed.program.verify import predict
+from dcembed.result import Result, Status
+from dcembed.solvers import choose_backend
+from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
+from dcembed.tolerances import MAX_SOLVER_FAILURES
+
+Array = np.ndarray
+
+_FAILED = {
+    SolveStatus.INFEASIBLE: Status.INFEASIBLE,
+    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
+    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
+    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Lifted:
+    """The host with all units as columns; `unit` and `cut` are those of the open units."""
+
+    encoding: Encoding
+    backend: Backend
+    unit: Array
+    cut: Array
+
+    def products(self, columns: Array) -> float:
+        """The largest z s."""
+        return float((columns[self.unit] * columns[self.cut]).max(initial=0.0))
+
+
+def solve(
+    program: Program,
+    embeddings: Sequence[Embedding] | Embedding,
+    start: Array | Sequence[Array] | None = None,
+    options: Options | Mapping[str, object] | None = None,
+) -> Result:
+    """Iterate from each start. Parameters are those of `dcembed.solve`; `initial_penalty` is the first rho, by default scaled to the
+    problem."""
+    options = read_options(options)
+    embeddings = read_embeddings(program, embeddings)
+    starts = read_starts(start, program.num_columns)
+    clock = Clock(options.time_limit)
+    with hear_interrupts(clock):
+        recorder = open_recorder(program, embeddings, options, clock)
+        try:
+            status = _run(recorder, starts)
+        finally:
+            recorder.close()
+    return recorder.result(status)
+
+
+def _run(recorder: Recorder, starts: list[Array]) -> Status:
+    for number, w in enumerate(starts):
+        recorder.offer_start(w, number)
+    lifted = _lift(recorder)
+    encoding, program = lifted.encoding, recorder.program
+    recorder.begin(
+        "difference-of-convex algorithm on complementarity",
+        lifted.backend.name,
+        encoding.num_columns,
+        program.num_rows + encoding.constant.size,
+    )
+    if not starts:
+        found = recorder.default_start()
+        if found.x is None:
+            return START_FAILED.get(found.status, Status.NUMERICAL_ERROR)
+        starts = [recorder.embedded.lift(found.x)]
+    statuses = [_iterate(recorder, lifted, w, number) for number, w in enumerate(starts) if number == 0 or not recorder.ended()]
+    return recorder.ended() or statuses[-1]
+
+
+def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Status:
+    options = recorder.options
+    point = recorder.offer_start(w, number)
+    columns = lifted.encoding.values(predict(recorder.embeddings, w))
+    value = options.initial_penalty or _estimate_penalty(recorder, lifted, point)
+    penalty = Penalty(value, options.penalty_growth, options.max_penalty or MAX_PENALTY_RATIO * value)
+    last, num_failed = np.inf, 0
+    for _ in range(options.max_iterations):
+        if status := recorder.ended():
+            return status
+        solution = _step(recorder, lifted, columns, penalty.value)
+        if solution.x is None:
+            recorder.note_failure(solution.message, penalty.value)
+            num_failed += 1
+            if solution.status in _FAILED or num_failed == MAX_SOLVER_FAILURES:
+                return recorder.ended() or _FAILED.get(solution.status, Status.NUMERICAL_ERROR)
+            penalty = penalty.grown()
+            continue
+        num_failed = 0
+        columns = solution.x
+        n = recorder.program.num_columns
+        recorder.offer(columns[:n], solution.message or solution.status.value, penalty.value)
+        merit = _merit(lifted, columns, penalty.value)
+        if agree(merit, last, options):
+            if lifted.products(columns) <= options.feasibility_tol or penalty.is_largest:
+                return Status.LOCALLY_SOLVED if recorder.incumbent.is_feasible else Status.LOCALLY_INFEASIBLE
+            penalty, merit = penalty.grown(), np.inf
+        last = merit
+    return Status.ITERATION_LIMIT
+
+
+def _lift(recorder: Recorder) -> _Lifted:
+    program, embeddings = recorder.program, recorder.embeddings
+    box = column_box(program, embeddings)
+    encoding = encode(program, embeddings, [bound_evaluations(embedding, *box) for embedding in embeddings])
+    unit, cut = encoding.open_columns()
+    quadratic = program.is_quadratic or unit.size > 0
+    problem_class = ("MI" if program.integer.any() else "") + ("QP" if quadratic else "LP")
+    return _Lifted(encoding, choose_backend(problem_class, recorder.options.solver), unit, cut)
+
+
+def _estimate_penalty(recorder: Recorder, lifted: _Lifted, point: Point) -> float:
+    """Change of the objective over a natural step of one column, against the product z s that a unit can typically have."""
+    embedded, host = recorder.embedded, recorder.embedded.host
+    width = host.ub - host.lb
+    width = np.where(np.isfinite(width), np.minimum(width, MAX_STEP), 1.0)
+    gradient = host.gradient(point.w) + slopes(embedded, point.w)[[0]].toarray()[0]
+    product = lifted.encoding.ub[lifted.unit] * lifted.encoding.ub[lifted.cut]
+    product = product[np.isfinite(product)]
+    gain = float(np.abs(gradient * width).max(initial=0.0))
+    return gain / float(np.median(product)) if gain > 0 and product.size else 1.0
+
+
+def _step(recorder: Recorder, lifted: _Lifted, columns: Array, penalty: float) -> Solution:
+    """Linearize at `columns` and solve."""
+    options = recorder.options
+    subproblem = _subproblem(lifted, columns, penalty)
+    if not lifted.backend.has_indicators:
+        subproblem = linearize_indicators(subproblem, np.arange(subproblem.num_columns))
+
+    def once() -> Solution:
+        session = lifted.backend.open(subproblem, SessionOptions(options.threads, options.seed, options.solver_options))
+        try:
+            return session.solve(recorder.clock.limits(), columns)
+        finally:
+            session.close()
+
+    return attempt(once, failure)
+
+
+def _subproblem(lifted: _Lifted, columns: Array, penalty: float) -> Program:
+    """phi_0(w) + rho / 4 * sum (z + s)^2 - rho / 2 * sum (z^ - s^)(z - s), over the host and the equalities of the units."""
+    encoding, program = lifted.encoding, lifted.encoding.program
+    size, n = encoding.num_columns, program.num_columns
+    quadratic = _squares(lifted, penalty, size)
+    if program.quadratic is not None:
+        quadratic = quadratic + _widen(program.quadratic, size, size)
+    slope = penalty / 2 * (columns[lifted.unit] - columns[lifted.cut])
+    cost = np.zeros(size)
+    cost[:n] = program.cost
+    cost[lifted.unit] -= slope
+    cost[lifted.cut] += slope
+    return Program(
+        cost=cost,
+        quadratic=quadratic,
+        offset=program.offset,
+        rows=sp.vstack([_widen(program.rows, program.num_rows, size), encoding.rows], format="csr"),
+        row_lb=np.concatenate([program.row_lb, encoding.constant]),
+        row_ub=np.concatenate([program.row_ub, encoding.constant]),
+        lb=encoding.lb,
+        ub=encoding.ub,
+        integer=np.concatenate([program.integer, np.zeros(size - n, dtype=bool)]),
+        indicators=[Indicator(i.column, i.value, _widen(i.coefficients, 1, size), i.lb, i.ub) for i in program.indicators],
+    )
+
+
+def _squares(lifted: _Lifted, penalty: float, size: int) -> sp.csr_array:
+    """Q of rho / 4 * sum (z + s)^2 = 1/2 v'Qv."""
+    row = np.concatenate([lifted.unit, lifted.unit, lifted.cut, lifted.cut])
+    column = np.concatenate([lifted.unit, lifted.cut, lifted.unit, lifted.cut])
+    return sp.csr_array((np.full(row.size, penalty / 2), (row, column)), shape=(size, size))
+
+
+def _merit(lifted: _Lifted, columns: Array, penalty: float) -> float:
+    """Objective plus penalty of the lifted problem, which the iterations decrease at a fixed penalty."""
+    program = lifted.encoding.program
+    return program.objective(columns[: program.num_columns]) + penalty * float(columns[lifted.unit] @ columns[lifted.cut])
+
+
+def _widen(matrix: sp.csr_array, num_rows: int, size: int) -> sp.csr_array:
+    """The same entries in a larger matrix."""
+    entries = sp.coo_array(matrix)
+    return sp.csr_array((entries.data, (entries.row, entries.col)), shape=(num_rows, size))

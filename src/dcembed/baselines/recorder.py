@@ -1,0 +1,180 @@
+"""What every baseline does with the points it meets: measure, complete, keep the best, note when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dcembed.engine.completion import HostProblem, can_complete, complete, find_start, open_host
+from dcembed.engine.incumbent import Incumbent
+from dcembed.engine.interrupt import Clock
+from dcembed.engine.log import RunLog
+from dcembed.engine.point import Point, measure_point
+from dcembed.engine.run import attempt, failure
+from dcembed.options import Options
+from dcembed.program.elimination import EmbeddedProgram, eliminate
+from dcembed.program.embedding import Embedding
+from dcembed.program.program import Program
+from dcembed.program.verify import predict
+from dcembed.result import Iteration, Result, Sizes, Status, build_result
+from dcembed.solvers import choose_backend
+from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
+
+Array = np.ndarray
+
+# What a run reports that found no point to start from.
+START_FAILED = {
+    SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
+    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
+    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
+    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
+}
+
+
+@dataclass(eq=False)
+class Recorder:
+    """The points of one run of a baseline. They are treated exactly like the candidates of `dcembed.solve`.
+
+    Parameters
+    ----------
+    program, embeddings, options, clock
+        The run.
+    embedded, host
+        The problem as points are measured against it, and its host in a solver for completion.
+    """
+
+    program: Program
+    embeddings: Sequence[Embedding]
+    options: Options
+    clock: Clock
+    embedded: EmbeddedProgram
+    host: HostProblem
+    log: RunLog
+    incumbent: Incumbent
+    solver: str = ""
+    sizes: Sizes | None = None
+    history: list[Iteration] = field(default_factory=list)
+    _start: int = 0
+    _number: int = 0
+    _last: Point | None = None
+
+    def begin(self, method: str, solver: str, num_columns: int, num_rows: int, num_binaries: int = 0) -> None:
+        """Note and show what the method solves with, and how large its problem is."""
+        self.solver = solver
+        networks, restrictions = self.embedded.networks, self.embedded.restrictions
+        self.sizes = Sizes(
+            host_columns=self.program.num_columns,
+            host_rows=self.program.num_rows,
+            integers=self.program.num_integers,
+            networks=len(networks),
+            evaluations=sum(measured.num_blocks for measured in networks),
+            hidden_units=sum(measured.num_blocks * measured.network.num_hidden for measured in networks),
+            neural_rows=restrictions.num_restrictions,
+            added_columns=num_columns - self.program.num_columns,
+            added_rows=num_rows - self.program.num_rows,
+            slacks=0,
+            added_binaries=num_binaries,
+        )
+        self.log.header(self.sizes, method, self.program.problem_class, solver)
+
+    def offer_start(self, w: Array, number: int) -> Point:
+        """Measure a starting point (all columns), which begins a new series of iterations."""
+        point = measure_point(self.embedded, self.embedded.lower(predict(self.embeddings, w)))
+        is_new = self.incumbent.offer(point, self.clock.seconds)
+        self._start, self._number, self._last = number, 0, point
+        if self.sizes is not None:
+            self.log.start(number, self.clock.seconds, point.objective, point.violation, self.incumbent, is_new)
+        return point
+
+    def offer(self, w: Array, message: str, penalty: float = 0.0, completes: bool = True) -> Point:
+        """Measure a point of all columns, completed where that can make it feasible, and note it as an iteration."""
+        point = measure_point(self.embedded, self.embedded.lower(predict(self.embeddings, w)))
+        is_new = self.incumbent.offer(point, self.clock.seconds)
+        if completes and can_complete(self.embedded, point, self.options.feasibility_tol):
+            completed = attempt(lambda: complete(self.host, point, self.clock.limits()), lambda error: None)
+            if completed is not None and np.isfinite(completed).all():
+                is_new |= self.incumbent.offer(measure_point(self.embedded, completed), self.clock.seconds)
+        self._note(point, message, penalty, is_new)
+        return point
+
+    def try_point(self, w: Array) -> Point:
+        """Measure a point given by its kept columns and keep it if it is the best; no iteration is noted."""
+        point = measure_point(self.embedded, w)
+        self.incumbent.offer(point, self.clock.seconds)
+        return point
+
+    def note_failure(self, message: str, penalty: float = 0.0) -> None:
+        """A step of which nothing came."""
+        self._note(None, message, penalty, False)
+
+    def default_start(self) -> Solution:
+        """Where the host without its neural rows is optimal."""
+        return attempt(lambda: find_start(self.host, self.clock.limits()), failure)
+
+    def close(self) -> None:
+        self.host.session.close()
+
+    def ended(self) -> Status | None:
+        """Why the run must end now, if it must."""
+        if self.clock.is_stopped:
+            return Status.INTERRUPTED
+        return Status.TIME_LIMIT if self.clock.is_over else None
+
+    def result(self, status: Status, preparation_seconds: float = 0.0) -> Result:
+        """The best point, measured once more."""
+        best = self.incumbent.point
+        result = build_result(
+            status,
+            best.x if best is not None else None,
+            self.program,
+            self.embeddings,
+            self.options.feasibility_tol,
+            incumbents=self.incumbent.trace,
+            history=self.history,
+            seconds=self.clock.seconds,
+            solver=self.solver,
+            sizes=self.sizes,
+            preparation_seconds=preparation_seconds,
+        )
+        self.log.summary(result)
+        return result
+
+    def _note(self, point: Point | None, message: str, penalty: float, is_new: bool) -> None:
+        self._number += 1
+        last = self._last
+        record = Iteration(
+            start=self._start,
+            number=self._number,
+            seconds=self.clock.seconds,
+            objective=point.objective if point else np.nan,
+            violation=point.violation if point else np.inf,
+            merit=point.merit(penalty) if point else np.nan,
+            point_merit=last.merit(penalty) if last else np.nan,
+            penalty=penalty,
+            step=float(np.abs(point.w - last.w).max(initial=0.0)) if point and last else np.nan,
+            solver_status=message,
+            is_incumbent=is_new,
+        )
+        self._last = point or last
+        self.history.append(record)
+        self.log.iteration(record, self.incumbent)
+        if self.options.callback is not None and self.options.callback(record):
+            self.clock.stop()
+
+
+def open_recorder(program: Program, embeddings: Sequence[Embedding], options: Options, clock: Clock) -> Recorder:
+    """A recorder whose completions are solved by the default solver of the host."""
+    embedded = eliminate(program, embeddings)
+    backend = choose_backend(embedded.host.problem_class)
+    return Recorder(
+        program=program,
+        embeddings=embeddings,
+        options=options,
+        clock=clock,
+        embedded=embedded,
+        host=open_host(embedded, backend, SessionOptions(options.threads, options.seed)),
+        log=RunLog(options.verbose),
+        incumbent=Incumbent(options.feasibility_tol),
+    )

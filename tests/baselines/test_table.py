@@ -1,0 +1,100 @@
+"""What holds for every baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dcembed
+from dcembed import Embedding, Program, Status
+from dcembed.baselines import BASELINES
+from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
+
+POINT = np.array([0.4, -0.7])
+COST = np.array([0.3, -0.2])
+
+
+def neural_objective():
+    """A problem that every baseline takes: linear cost plus prediction over a box."""
+    return box_problem(random_mlp(3, (2, 8, 6, 1)), COST, 1.0)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.parametrize("sizes", [(2, 6, 1), (2, 8, 6, 1)])
+def test_pinned_inputs_give_the_prediction(method, sizes):
+    network = random_mlp(1, sizes)
+    program = Program(cost=[0.0, 0.0, 1.0], lb=[*POINT, -np.inf], ub=[*POINT, np.inf])
+    result = BASELINES[method](program, Embedding(network, [0, 1], [2]), options=quiet(time_limit=5.0, max_iterations=20))
+    assert result.is_feasible
+    assert result.objective == pytest.approx(network(POINT)[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_points_are_measured_and_incumbents_improve(method):
+    program, embedding = neural_objective()
+    start = np.array([1.0, 1.0, 0.0])
+    result = BASELINES[method](program, embedding, start, quiet(time_limit=2.0))
+    assert result.is_feasible
+    assert dcembed.verify(program, [embedding], result.x).violation <= result.feasibility_tol
+    assert result.objective == pytest.approx(program.objective(result.x), abs=1e-12)
+    seconds, objectives = np.array(result.incumbents).T
+    assert (np.diff(seconds) >= 0).all()
+    assert (np.diff(objectives) < 0).all()
+    assert objectives[0] == pytest.approx(start[:2] @ COST + embedding.network(start[:2])[0])
+    assert objectives[-1] == result.objective
+    assert objectives[-1] < objectives[0]
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_without_time_the_start_is_returned(method):
+    program, embedding = neural_objective()
+    result = BASELINES[method](program, embedding, np.array([1.0, 1.0, 0.0]), quiet(time_limit=0.0))
+    assert result.status is Status.TIME_LIMIT
+    np.testing.assert_allclose(result.x[:2], 1.0)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_same_seed_same_trace(method):
+    program, embedding = neural_objective()
+
+    def trace():
+        options = quiet(time_limit=np.inf, max_iterations=30, seed=3)
+        result = BASELINES[method](program, embedding, np.array([1.0, 1.0, 0.0]), options)
+        return [objective for _, objective in result.incumbents]
+
+    assert trace() == trace()
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_the_callback_ends_a_run(method):
+    program, embedding = neural_objective()
+    result = BASELINES[method](program, embedding, np.array([1.0, 1.0, 0.0]), quiet(callback=lambda record: True))
+    assert result.status is Status.INTERRUPTED
+    assert len(result.history) >= 1
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_a_log_names_the_method_and_its_sizes(method, capsys):
+    program, embedding = neural_objective()
+    result = BASELINES[method](program, embedding, options={"time_limit": 1.0, "max_iterations": 5})
+    printed = capsys.readouterr().out
+    assert f"{result.sizes.added_binaries} binaries" in printed
+    assert result.status.name in printed
+
+
+@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "pgd", "complementarity"])
+def test_neural_rows_hold_at_what_is_called_feasible(method):
+    program, embedding = level_problem(2)
+    result = BASELINES[method](program, embedding, options=quiet(time_limit=3.0))
+    for _, objective in result.incumbents:
+        assert np.isfinite(objective)
+    if result.is_feasible:
+        assert embedding.network(result.x[:2])[0] <= program.ub[2] + result.feasibility_tol
+
+
+@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "complementarity"])
+def test_integers_of_the_host_are_kept(method):
+    program, embedding = binary_problem(0)
+    result = BASELINES[method](program, embedding, options=quiet(time_limit=20.0))
+    assert result.is_feasible
+    np.testing.assert_array_equal(result.x[:10], np.round(result.x[:10]))
