@@ -8,7 +8,7 @@ gets finer with it), until that does not help either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -226,11 +226,19 @@ def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Sol
         if has_integers:
             _cut_relaxation(run, model, penalty)
         update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
-        start = np.concatenate([point.w, model.heights.value, point.slack]) if has_integers else None
-        return run.session.solve(run.clock.limits(model.gap), start)
+        if not has_integers:
+            return run.session.solve(run.clock.limits())
+        start = np.concatenate([point.w, model.heights.value, point.slack])
+        # What the solver finds on its way is a candidate like its last word.
+        limits = replace(run.clock.limits(model.gap), on_solution=lambda x: _take_passing(run, x, penalty))
+        return run.session.solve(limits, start)
 
     with run.log.working("solving the master problem"):
         return attempt(once, failure)
+
+
+def _take_passing(run: Run, x: Array, penalty: Penalty) -> None:
+    take_candidate(run, Solution(SolveStatus.FEASIBLE, x), penalty)
 
 
 def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:

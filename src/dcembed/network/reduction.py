@@ -18,6 +18,7 @@ from dcembed.network.evaluate import apply_to_boxes
 from dcembed.network.network import Affine, Array, Network
 
 OFF = -1.0
+CHUNK_BOXES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,21 +67,31 @@ def reduce(network: Network, bounds: list[tuple[Array, Array]], k: int) -> Reduc
         out_constant=np.zeros((k, network.num_outputs)),
         num_open=np.sum([o.sum(axis=1) for o in opens], axis=0) if opens else np.zeros(k, dtype=int),
     )
-    values: list[_Value] = []
-    for index, stage in enumerate(network.stages):
-        slope, constant, on_units = _compose(stage, values, k, d, int(edges[index]))
-        low, _ = bounds[index]
-        box, unit, slot = _slots(opens[index], stages[index].start)
-        reduced.alpha[box, slot] = slope[box, unit]
-        reduced.gamma[box, slot] = constant[box, unit]
-        reduced.links[box, slot, : on_units.shape[2]] = on_units[box, unit]
-        settled_on = (low >= 0).astype(np.float64)
-        values.append(
-            _Value(slope * settled_on[:, :, None], constant * settled_on, on_units * settled_on[:, :, None], box, unit, slot, stages[index])
-        )
-    slope, constant, on_units = _compose(network.output, values, k, d, total)
-    reduced.out_slope[:], reduced.out_constant[:], reduced.out_units[:] = slope, constant, on_units
+    for boxes in _chunks(k):
+        _fill(network, [(low[boxes], open_[boxes]) for (low, _), open_ in zip(bounds, opens, strict=True)], edges, reduced, boxes)
     return reduced
+
+
+def _chunks(k: int) -> list[slice]:
+    """So many boxes at a time that what belongs to them stays in the processor's cache."""
+    return [slice(first, min(first + CHUNK_BOXES, k)) for first in range(0, k, CHUNK_BOXES)]
+
+
+def _fill(network: Network, signs: list[tuple[Array, Array]], edges: Array, reduced: ReducedNetwork, boxes: slice) -> None:
+    """Reduce the network on some of the boxes; `signs` has lower bounds and the open units of every stage there."""
+    k, d = boxes.stop - boxes.start, network.num_inputs
+    alpha, gamma, links = reduced.alpha[boxes], reduced.gamma[boxes], reduced.links[boxes]
+    values: list[_Value] = []
+    for index, (stage, (low, open_)) in enumerate(zip(network.stages, signs, strict=True)):
+        slope, constant, on_units = _compose(stage, values, k, d, int(edges[index]))
+        box, unit, slot = _slots(open_, int(edges[index]))
+        alpha[box, slot] = slope[box, unit]
+        gamma[box, slot] = constant[box, unit]
+        links[box, slot, : on_units.shape[2]] = on_units[box, unit]
+        on = (low >= 0).astype(np.float64)
+        values.append(_Value(slope * on[:, :, None], constant * on, on_units * on[:, :, None], box, unit, slot))
+    slope, constant, on_units = _compose(network.output, values, k, d, int(edges[-1]))
+    reduced.out_slope[boxes], reduced.out_constant[boxes], reduced.out_units[boxes] = slope, constant, on_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +104,6 @@ class _Value:
     box: Array
     unit: Array
     slot: Array
-    stage: slice
 
 
 def _slots(open_: Array, first: int) -> tuple[Array, Array, Array]:

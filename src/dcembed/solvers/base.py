@@ -55,7 +55,7 @@ class Limits:
     """When to stop a solve: after `seconds`, as soon as `interrupted()` is true, at a relative gap of a mixed-integer program.
 
     `on_solution` is called, in the thread of the caller, with each improving point of a mixed-integer program soon after the
-    solver has found it.
+    solver has found it. HiGHS waits meanwhile.
     """
 
     seconds: float = np.inf
@@ -67,7 +67,9 @@ class Limits:
 def hand_over(found: deque[Array], limits: Limits) -> None:
     """Pass on the improving points that a solver's own thread has left here."""
     while found and limits.on_solution is not None:
-        limits.on_solution(found.popleft())
+        # Taken out last: while a point is in there, its solver may wait.
+        limits.on_solution(found[0])
+        found.popleft()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ Array = np.ndarray
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.6
 EXIT_SECONDS = 30.0
+# How often HiGHS, waiting for the caller, looks whether it may go on.
+WAIT_SECONDS = 0.001
+# A search that is content with such a gap goes without the sub-problem on reduced costs: a third of its time where binaries are many.
+QUICK_GAP = 0.01
+QUICK_OPTION = "mip_heuristic_run_root_reduced_cost"
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: SolveStatus.OPTIMAL,
@@ -62,15 +67,17 @@ class HighsSession:
         self._integer = program.integer
         self._stop = threading.Event()
         self._found: deque[Array] = deque()
+        # Set when there is something in `_found`, and at the end of a run.
+        self._news = threading.Event()
         self._lost = False
-        # A gap that the user asks for goes before the one that the engine would be content with.
-        self._gap = options.solver_options.get("mip_rel_gap")
+        # What the user asks for goes before what the engine would be content with.
+        self._asked = options.solver_options
         # Threads are a property of the process in HiGHS; a second session may ask for another number.
         highspy.Highs.resetGlobalScheduler(True)
         self._highs = highspy.Highs()
         _set_options(self._highs, {"output_flag": False, "threads": options.threads, "random_seed": options.seed})
         _set_options(self._highs, options.solver_options)
-        self._highs.setCallback(_watch(self._stop, self._found), None)
+        self._highs.setCallback(_watch(self._stop, self._found, self._news), None)
         for kind in _INTERRUPTS:
             self._highs.startCallback(kind)
         if self._highs.passModel(_highs_lp(program)) == highspy.HighsStatus.kError:
@@ -113,7 +120,10 @@ class HighsSession:
             return Solution(SolveStatus.FAILED, None, "an earlier solve was left behind")
         deadline = time.monotonic() + limits.seconds
         self._highs.setOptionValue("solve_relaxation", relax)
-        self._highs.setOptionValue("mip_rel_gap", self._gap if self._gap is not None else limits.gap)
+        if "mip_rel_gap" not in self._asked:
+            self._highs.setOptionValue("mip_rel_gap", limits.gap)
+        if QUICK_OPTION not in self._asked:
+            self._highs.setOptionValue(QUICK_OPTION, limits.gap < QUICK_GAP)
         if start is not None and self._integer.any() and not relax:
             point = highspy.HighsSolution()
             point.col_value = list(start)
@@ -150,23 +160,28 @@ class HighsSession:
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
+    def _run_and_tell(self) -> None:
+        self._highs.run()
+        self._news.set()
+
     def _run_once(self, limits: Limits) -> Solution:
         """Run HiGHS in a thread, so that this one can hear Ctrl-C and keep the time."""
         highs = self._highs
         self._stop.clear()
+        self._news.clear()
         self._found.clear()
         report = highs.startCallback if limits.on_solution is not None else highs.stopCallback
         report(cb.HighsCallbackType.kCallbackMipImprovingSolution)
         # The clock of HiGHS runs on over all its solves.
         highs.setOptionValue("time_limit", float(highs.getRunTime() + max(limits.seconds, 0.0)))
-        thread = threading.Thread(target=highs.run, daemon=True)
+        thread = threading.Thread(target=self._run_and_tell, daemon=True)
         deadline = time.monotonic() + limits.seconds
         thread.start()
-        thread.join(POLL_SECONDS)
         try:
             while thread.is_alive() and not limits.interrupted() and time.monotonic() < deadline:
+                self._news.wait(POLL_SECONDS)
+                self._news.clear()
                 hand_over(self._found, limits)
-                thread.join(POLL_SECONDS)
         finally:
             self._stop.set()
             thread.join(GRACE_SECONDS)
@@ -217,10 +232,14 @@ def _accepted_sizes(coefficients: Array) -> str:
     return f"the largest coefficient of the rows is {largest:g} in size, below 1e15 is accepted. Bring rows and columns to similar sizes."
 
 
-def _watch(stop: threading.Event, found: deque[Array]):
+def _watch(stop: threading.Event, found: deque[Array], news: threading.Event):
     def callback(kind, _message, data_out, data_in, _user_data) -> None:
         if kind == cb.HighsCallbackType.kCallbackMipImprovingSolution:
             found.append(np.array(data_out.mip_solution))
+            news.set()
+            # Whoever looks at the point may solve something for it: one thing at a time.
+            while found and not stop.is_set():
+                time.sleep(WAIT_SECONDS)
         else:
             # HiGHS keeps the flag from one solve to the next.
             data_in.user_interrupt = stop.is_set()
