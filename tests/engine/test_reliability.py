@@ -253,3 +253,29 @@ def test_the_users_objects_are_not_changed():
     assert (program.rows != rows).nnz == 0
     assert np.array_equal(embedding.outputs, outputs)
     assert np.array_equal(start, np.zeros(program.num_columns))
+
+
+def test_a_point_that_the_solver_meets_on_its_way_is_not_lost(monkeypatch):
+    program, embedding = binary_problem(3)
+    expected = dcembed.solve(program, embedding, options=quiet())
+    real = BACKENDS["highs"]
+
+    class Cut:
+        """Finds its solution on the way, reports it, and then runs out of time."""
+
+        def __init__(self, session):
+            self._session = session
+
+        def __getattr__(self, name):
+            return getattr(self._session, name)
+
+        def solve(self, limits, start=None, relax=False):
+            solution = self._session.solve(limits, start, relax)
+            return solution if relax or limits.on_solution is None else Solution(SolveStatus.TIME_LIMIT, None, "time limit")
+
+    monkeypatch.setitem(BACKENDS, "highs", dataclasses.replace(real, open=lambda program, options: Cut(real.open(program, options))))
+    result = dcembed.solve(program, embedding, options=quiet())
+    assert len(result.history) == 1
+    assert result.is_feasible
+    assert len(result.incumbents) >= 1
+    assert result.objective >= expected.objective - 1e-9
