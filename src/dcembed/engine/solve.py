@@ -9,7 +9,8 @@ import numpy as np
 from dcembed.engine.bundle import run_bundle
 from dcembed.engine.ccp import run_ccp
 from dcembed.engine.choice import choose
-from dcembed.engine.completion import find_start, open_host, random_start
+from dcembed.engine.completion import find_start, random_start
+from dcembed.engine.fallback import open_problems
 from dcembed.engine.incumbent import Incumbent
 from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.lazy import build_lazy
@@ -17,7 +18,6 @@ from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
 from dcembed.engine.run import Run, attempt, failure
 from dcembed.engine.shared import build_shared
-from dcembed.engine.subproblem import build_subproblem, open_session
 from dcembed.engine.two_path import build_two_path
 from dcembed.errors import InputError
 from dcembed.options import Options
@@ -110,17 +110,19 @@ def _open_run(program: Program, embeddings: list[Embedding], options: Options, c
     options = choose(options, embedded)
     backend = choose_backend(embedded.host.problem_class, options.solver)
     session_options = SessionOptions(options.threads, options.seed, options.solver_options)
-    subproblem = build_subproblem(embedded, FORMULATIONS[options.formulation](embedded), backend)
+    log = RunLog(options.verbose)
+    epigraph = FORMULATIONS[options.formulation](embedded)
+    backend, session_options, subproblem, session, host = open_problems(embedded, epigraph, backend, session_options, log)
     run = Run(
         embedded=embedded,
         options=options,
         backend=backend,
         session_options=session_options,
         subproblem=subproblem,
-        session=open_session(subproblem, backend, session_options),
-        host=open_host(embedded, backend, session_options),
+        session=session,
+        host=host,
         clock=clock,
-        log=RunLog(options.verbose),
+        log=log,
         incumbent=Incumbent(options.feasibility_tol),
     )
     run.log.header(_sizes(run), options, program.problem_class, backend.name)
