@@ -43,7 +43,8 @@ def test_rows_beyond_the_licence_are_refused_when_they_are_solved():
         session.solve(UNLIMITED)
         pytest.skip("this Gurobi licence has no size limit")
     except SolverLimitError as error:
-        assert "2 columns and 2501 rows" in str(error)
+        message = str(error)
+    assert "2 columns and 2501 rows" in message
     # The session is as good as before once the rows are gone.
     session.replace_rows(1, many[:10], np.ones(10), np.full(10, np.inf))
     assert session.solve(UNLIMITED).status is SolveStatus.OPTIMAL
