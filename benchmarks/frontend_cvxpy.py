@@ -32,18 +32,18 @@ def make_problem(num_rows: int = 20_000, with_network: bool = True, seed: int = 
     )
 
 
-def seconds(work: Callable[[], object]) -> float:
+def seconds(work: Callable[[cp.Problem], object], problem: cp.Problem) -> float:
     """Time of one call."""
     began = time.perf_counter()
-    work()
+    work(problem)
     return time.perf_counter() - began
 
 
 def measure(num_rows: int = 20_000) -> tuple[float, float]:
     """Seconds of CVXPY for the plain host, and of dcembed for the host with its network; the better of three."""
     # A problem remembers its canonical form, so each call gets a new one.
-    own = min(seconds(lambda p=make_problem(num_rows, False): p.get_problem_data(cp.SCIPY)) for _ in range(3))
-    ours = min(seconds(lambda p=make_problem(num_rows): dcembed.cvxpy.extract(p)) for _ in range(3))
+    own = min(seconds(lambda problem: problem.get_problem_data(cp.SCIPY), make_problem(num_rows, False)) for _ in range(3))
+    ours = min(seconds(dcembed.cvxpy.extract, make_problem(num_rows)) for _ in range(3))
     return own, ours
 
 

@@ -17,7 +17,7 @@ import dcembed.cvxpy
 NUM_ASSETS = 5
 RETURNS = np.array([4.0, 6.0, 7.0, 9.0, 12.0])  # percent per year
 HOLDINGS = np.array([0.4, 0.3, 0.2, 0.1, 0.0])
-MAX_RISK, MAX_TRADE = 11.0, 0.3
+MAX_RISK, MAX_TRADE = 6.0, 0.3
 
 
 def past_costs(trade: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ Array = np.ndarray
 
 POLL_SECONDS = 0.05
 INFINITY = 1e20
+FEASIBILITY_TOL = 1e-9
 
 # SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
 _THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="scip")
@@ -43,13 +44,17 @@ class ScipSession(EditedMatrices):
         super().__init__(program)
         # SCIP's own concurrent mode is off; it has one thread here whatever is asked for.
         self._options = {"randomization/randomseedshift": options.seed, **options.solver_options}
+        if not program.integer.any():
+            # Convex programs elsewhere are solved far beyond 1e-6; cuts that differ by less would be added again and again.
+            self._options = {"numerics/feastol": FEASIBILITY_TOL, **self._options}
         _set_options(pyscipopt.Model(), self._options)
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
         model, columns = self._model(relax=relax)
         if "limits/gap" not in self._options:
-            model.setParam("limits/gap", limits.gap)
+            # Without integers other solvers have no gap either, and callers count on that.
+            model.setParam("limits/gap", limits.gap if self._program.integer.any() and not relax else 0.0)
         if start is not None:
             self._pass_start(model, columns, start)
         solution = _solve(model, columns, limits)
