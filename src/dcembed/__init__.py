@@ -4,12 +4,13 @@ from dcembed.engine.solve import solve
 from dcembed.importers import load_network, save_network
 from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
-from dcembed.program import AffineInputs, Embedding, Indicator, Program, Verification, verify
+from dcembed.program import AffineInputs, ConeConstraint, Embedding, Indicator, Program, QuadraticConstraint, Verification, verify
 from dcembed.result import Iteration, Result, Status
 from dcembed.version import __version__
 
 __all__ = [
     "AffineInputs",
+    "ConeConstraint",
     "Embedding",
     "Indicator",
     "Iteration",
@@ -17,6 +18,7 @@ __all__ = [
     "NetworkBuilder",
     "Options",
     "Program",
+    "QuadraticConstraint",
     "Result",
     "Status",
     "Verification",

@@ -35,5 +35,9 @@ class NoBackendError(DcembedError, ValueError):
     """No installed solver takes this kind of problem."""
 
 
+class SolverLimitError(DcembedError, RuntimeError):
+    """A solver's licence does not carry a problem of this size."""
+
+
 class MissingBoundError(DcembedError, ValueError):
     """An indicator needs a finite bound that the program does not give."""

@@ -70,7 +70,8 @@ class Options:
     objective_tol
         eps_obj: two consecutive feasible candidates whose objectives agree to this, relative to max(1, |F|), end a start.
     solver
-        Backend of the subproblems: "highs", "piqp", "scip". None chooses by the problem.
+        Backend of the subproblems: "highs", "piqp", "clarabel", "scip", "gurobi". None chooses by the problem. Where the Gurobi
+        licence does not carry the size, the run goes on with another one; the log and `Result.solver` say which.
     solver_options
         Options of that solver by its own names.
     threads

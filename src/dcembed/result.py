@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 
 import numpy as np
@@ -157,7 +157,7 @@ class Result:
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
         if self.x is None:
-            return Verification(np.nan, *([np.inf] * 5))
+            return Verification(np.nan, *([np.inf] * (len(fields(Verification)) - 1)))
         return verify(self.program, self.embeddings, self.x)
 
     def summary(self) -> str:

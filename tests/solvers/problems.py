@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp, nnls
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, linprog, milp, minimize, nnls
 
-from dcembed import Program
+from dcembed import ConeConstraint, Program, QuadraticConstraint, verify
 from dcembed.solvers import BACKENDS, Limits, SessionOptions
 
 NUM_COLUMNS, NUM_ROWS, NUM_INTEGERS = 5, 5, 2
@@ -45,9 +45,39 @@ def example(problem_class: str, seed: int = 0) -> Example:
             lb=np.where(np.arange(n) < NUM_INTEGERS, -2.0, -5.0),
             ub=np.where(np.arange(n) < NUM_INTEGERS, 2.0, 5.0),
             integer=integer,
+            **_curves_around(inside, problem_class, rng),
         ),
         inside,
     )
+
+
+def _curves_around(inside: np.ndarray, problem_class: str, rng: np.random.Generator) -> dict:
+    """Two constraints that leave little room around a point: an ellipsoid and a paraboloid, and cones in an SOCP."""
+    n = inside.size
+    if not problem_class.endswith("CP"):
+        return {}
+    curves: dict = {"quadratic_constraints": [], "cones": []}
+    for rank in (n, 2):
+        root = rng.normal(size=(rank, n))
+        form, tilt = root.T @ root, np.zeros(n) if rank == n else rng.normal(size=n)
+        ub = 3.0 - 0.5 * inside @ form @ inside + tilt @ inside
+        curves["quadratic_constraints"].append(QuadraticConstraint(form, tilt - form @ inside, ub))
+    if problem_class.endswith("SOCP"):
+        matrix = rng.normal(size=(4, n))
+        curves["cones"].append(ConeConstraint(matrix, np.array([1.5, 0.0, 0.0, 0.0]) - matrix @ inside))
+        # A cone of one row is an inequality; two may share a matrix.
+        matrix = rng.normal(size=(4, n))
+        curves["cones"].append(ConeConstraint(matrix, np.array([2.0, 0.1, -0.2, 1.0]) - matrix @ inside, sizes=[3, 1]))
+    return curves
+
+
+def with_loose_curves(program: Program, problem_class: str) -> Program:
+    """The same program, with constraints of its class on column 1 that cut nothing off."""
+    n = program.num_columns
+    unit = np.eye(n)[1]
+    quadratics = [QuadraticConstraint(np.diag(unit), -unit, 500.0)] if problem_class.endswith("CP") else []
+    cones = [ConeConstraint(np.stack([np.zeros(n), unit]), [30.0, 0.0])] if problem_class.endswith("SOCP") else []
+    return replace(program, quadratic_constraints=quadratics, cones=cones)
 
 
 def limits_around(activity: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -70,6 +100,10 @@ def solve(backend: str, program: Program, limits: Limits = UNLIMITED, start: np.
 
 def reference(program: Program) -> float:
     """The optimal value, not by the backend under test."""
+    if program.problem_class in ("QCP", "SOCP"):
+        value = _by_descent(program)
+        assert value is not None
+        return value
     if program.problem_class == "LP":
         upper, lower = np.isfinite(program.row_ub), np.isfinite(program.row_lb)
         rows = np.vstack([program.rows.toarray()[upper], -program.rows.toarray()[lower]])
@@ -98,6 +132,30 @@ def stationarity(program: Program, x: np.ndarray, tol: float = 1e-5) -> float:
     return float(nnls(normals.T, -program.gradient(x))[1]) if normals.size else float(np.linalg.norm(program.gradient(x)))
 
 
+def _by_descent(program: Program) -> float | None:
+    """The optimal value of a small smooth program by sequential quadratic programming; None where no point is found."""
+    curves = [NonlinearConstraint(quadratic.value, -np.inf, quadratic.ub) for quadratic in program.quadratic_constraints]
+    for cone in program.cones:
+        curves.append(NonlinearConstraint(lambda w, cone=cone: cone.excess(w), -np.inf, 0.0))
+    equal = program.row_lb == program.row_ub
+    finite = ~equal & (np.isfinite(program.row_lb) | np.isfinite(program.row_ub))
+    rows = [LinearConstraint(program.rows.toarray()[which], program.row_lb[which], program.row_ub[which]) for which in (equal, finite)]
+    middle = (program.lb + program.ub) / 2
+    for scale in (0.0, 0.3, 1.0):
+        start = middle + scale * np.random.default_rng(0).normal(size=middle.size)
+        found = minimize(
+            program.objective,
+            start,
+            method="SLSQP",
+            bounds=Bounds(program.lb, program.ub),
+            constraints=[*rows, *curves],
+            options={"maxiter": 500, "ftol": 1e-12},
+        )
+        if verify(replace(program, integer=None), [], found.x).violation < 1e-7:
+            return program.objective(found.x)
+    return None
+
+
 def _choices(program: Program):
     columns = np.flatnonzero(program.integer)
     return product(*(np.arange(program.lb[j], program.ub[j] + 1) for j in columns))
@@ -107,6 +165,8 @@ def _with_integers_at(program: Program, fixed) -> float | None:
     lb, ub = program.lb.copy(), program.ub.copy()
     lb[program.integer] = ub[program.integer] = fixed
     relaxed = replace(program, lb=lb, ub=ub, integer=None)
+    if program.problem_class.endswith("CP"):
+        return _by_descent(relaxed)
     feasible = linprog(
         np.zeros(program.num_columns),
         A_ub=np.vstack([program.rows.toarray()[np.isfinite(program.row_ub)], -program.rows.toarray()[np.isfinite(program.row_lb)]]),

@@ -14,10 +14,8 @@ import scipy.sparse as sp
 from dcembed import Indicator, Program, verify
 from dcembed.errors import InputError
 from dcembed.program.indicators import linearize_indicators
-from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus, is_installed
-from solvers.problems import NUM_ROWS, UNLIMITED, example, limits_around, market_split, reference, solve
-
-CLASSES = ("LP", "QP", "MILP", "MIQP")
+from dcembed.solvers import BACKENDS, CLASSES, Limits, SessionOptions, SolveStatus, is_installed
+from solvers.problems import NUM_ROWS, UNLIMITED, example, limits_around, market_split, reference, solve, with_loose_curves
 
 
 def backend_parameter(name: str, *rest):
@@ -36,10 +34,10 @@ def agree(value: float, expected: float) -> bool:
 
 
 def convert(program: Program, kind: str) -> Program:
-    """The same program with a quadratic on column 1 or integers on column 1, as the class asks."""
+    """The same program with a quadratic, integers, loose quadratic constraints or cones on column 1, as the class asks."""
     n = program.num_columns
     quadratic = np.diag(np.eye(n)[1]) if kind.endswith("QP") else None
-    return replace(program, quadratic=quadratic, integer=[1] if kind.startswith("MI") else None)
+    return with_loose_curves(replace(program, quadratic=quadratic, integer=[1] if kind.startswith("MI") else None), kind)
 
 
 @for_every_pair
@@ -159,6 +157,7 @@ def test_an_infeasible_program_is_not_called_unbounded(name, kind):
         program = replace(program, integer=[0])
     if kind.endswith("QP"):
         program = replace(program, quadratic=np.diag(np.eye(program.num_columns)[1]))
+    program = with_loose_curves(program, kind)
     assert solve(name, program).status is SolveStatus.INFEASIBLE
 
 
@@ -207,7 +206,13 @@ def test_an_unknown_solver_option_is_named(name):
 
 @pytest.mark.parametrize(
     ("name", "option", "value"),
-    [("highs", "simplex_strategy", "quickly"), ("piqp", "eps_abs", "small"), ("scip", "limits/gap", "small")],
+    [
+        ("highs", "simplex_strategy", "quickly"),
+        ("piqp", "eps_abs", "small"),
+        ("clarabel", "tol_feas", "small"),
+        ("scip", "limits/gap", "small"),
+        ("gurobi", "MIPGap", "small"),
+    ],
 )
 def test_a_bad_value_of_a_solver_option_is_named(name, option, value):
     if not is_installed(BACKENDS[name]):
@@ -221,6 +226,8 @@ def test_a_bad_value_of_a_solver_option_is_named(name, option, value):
     [
         ("highs", "LP", {"simplex_iteration_limit": 0, "presolve": "off"}),
         ("piqp", "QP", {"max_iter": 1}),
+        ("clarabel", "SOCP", {"max_iter": 1}),
+        ("gurobi", "LP", {"IterationLimit": 0, "Presolve": 0}),
         ("scip", "MILP", {"limits/solutions": 1}),
     ],
 )
@@ -295,7 +302,7 @@ NATIVE = [parameter for parameter in PAIRS if BACKENDS[parameter.values[0]].has_
 @pytest.mark.parametrize("value", [0, 1])
 @pytest.mark.parametrize("forced", [None, 0.0, 1.0])
 def test_indicators_of_the_solver_mean_the_same_as_their_rows(name, kind, value, forced):
-    program = switched_program(value, kind == "MIQP")
+    program = with_loose_curves(switched_program(value, kind == "MIQP"), kind)
     lb, ub = program.lb.copy(), program.ub.copy()
     if forced is not None:
         lb[2] = ub[2] = forced
@@ -324,7 +331,7 @@ def test_an_indicator_row_of_zeros_can_forbid_a_value(name, kind):
 
 @pytest.mark.parametrize(("name", "kind"), NATIVE)
 def test_bounds_of_a_binary_behind_indicators_can_be_edited(name, kind):
-    program = switched_program(1, kind == "MIQP")
+    program = with_loose_curves(switched_program(1, kind == "MIQP"), kind)
     session = BACKENDS[name].open(program, SessionOptions())
     for fixed in (0.0, 1.0):
         lb, ub = program.lb.copy(), program.ub.copy()

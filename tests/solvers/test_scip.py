@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import dcembed
 from dcembed import Program
 from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus, is_installed
+from frontends.problems import ConvexQP
 from solvers.problems import example, planted_split, solve
 
 pytestmark = pytest.mark.skipif(not is_installed(BACKENDS["scip"]), reason="scip is not installed")
@@ -27,6 +29,13 @@ def test_a_mip_start_is_used():
     # The first solution that SCIP has is the given one, and it stops there.
     solution = solve("scip", hard.program, start=hard.inside, solver_options={"limits/solutions": 1})
     assert hard.program.objective(solution.x) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_run_without_integers_comes_to_an_end():
+    case, embedding = ConvexQP.matrices()
+    result = dcembed.solve(case, embedding, options=dcembed.Options(solver="scip", max_iterations=100, verbose=False))
+    assert result.status is dcembed.Status.LOCALLY_SOLVED
+    assert result.objective == pytest.approx(0.309118977, abs=1e-6)
 
 
 def test_what_scip_raises_is_a_failed_solve(monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from dcembed import solvers
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NoBackendError
-from dcembed.solvers import BACKENDS, choose_backend, is_installed
+from dcembed.solvers import BACKENDS, CLASSES, choose_backend, is_installed
 
 
 def install(monkeypatch, *names: str) -> None:
@@ -20,13 +20,28 @@ def message(kind: type[DcembedError], *args) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("LP", "highs"), ("MILP", "highs"), ("QP", "piqp"), ("MIQP", "scip")])
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("LP", "highs"),
+        ("MILP", "highs"),
+        ("QP", "piqp"),
+        ("QCP", "clarabel"),
+        ("SOCP", "clarabel"),
+        ("MIQP", "scip"),
+        ("MIQCP", "scip"),
+        ("MISOCP", "scip"),
+    ],
+)
 def test_each_problem_class_has_its_default(monkeypatch, kind, expected):
     install(monkeypatch, *BACKENDS)
     assert choose_backend(kind).name == expected
 
 
-@pytest.mark.parametrize(("installed", "kind", "expected"), [(("piqp", "scip"), "LP", "piqp"), (("highs", "scip"), "QP", "scip")])
+@pytest.mark.parametrize(
+    ("installed", "kind", "expected"),
+    [(("piqp", "scip"), "LP", "piqp"), (("highs", "scip"), "QP", "scip"), (("highs", "gurobi"), "MISOCP", "gurobi")],
+)
 def test_the_next_one_stands_in_for_a_default_that_is_not_installed(monkeypatch, installed, kind, expected):
     install(monkeypatch, *installed)
     assert choose_backend(kind).name == expected
@@ -35,6 +50,15 @@ def test_the_next_one_stands_in_for_a_default_that_is_not_installed(monkeypatch,
 def test_a_backend_can_be_named(monkeypatch):
     install(monkeypatch, *BACKENDS)
     assert choose_backend("LP", "scip").name == "scip"
+
+
+def test_one_backend_can_be_left_out(monkeypatch):
+    install(monkeypatch, *BACKENDS)
+    assert choose_backend("LP", without=BACKENDS["highs"]).name == "piqp"
+
+
+def test_every_class_is_taken_by_an_open_solver():
+    assert all(any(kind in backend.classes for name, backend in BACKENDS.items() if name != "gurobi") for kind in CLASSES)
 
 
 def test_every_entry_is_found_under_its_name():
@@ -48,7 +72,7 @@ def test_the_core_dependencies_are_installed():
 
 def test_an_unknown_name_lists_the_known_ones():
     assert message(InputError, "LP", "cplex") == (
-        "Options: solver='cplex' is unknown. Accepted: 'highs', 'piqp', 'scip', or None to choose by the problem."
+        "Options: solver='cplex' is unknown. Accepted: 'highs', 'piqp', 'clarabel', 'scip', 'gurobi', or None to choose by the problem."
     )
 
 
@@ -58,6 +82,12 @@ def test_an_unknown_name_lists_the_known_ones():
         ("QP", "highs", "The host is a QP, but the solver 'highs' takes LP, MILP only. Leave solver=None to choose one that fits."),
         ("MILP", "piqp", "The host is an MILP, but the solver 'piqp' takes LP, QP only. Leave solver=None to choose one that fits."),
         ("MIQP", "piqp", "The host is an MIQP, but the solver 'piqp' takes LP, QP only. Leave solver=None to choose one that fits."),
+        ("SOCP", "piqp", "The host is an SOCP, but the solver 'piqp' takes LP, QP only. Leave solver=None to choose one that fits."),
+        (
+            "MIQCP",
+            "clarabel",
+            "The host is an MIQCP, but the solver 'clarabel' takes LP, QP, QCP, SOCP only. Leave solver=None to choose one that fits.",
+        ),
     ],
 )
 def test_a_class_that_the_named_solver_does_not_take(monkeypatch, kind, name, expected):
@@ -76,7 +106,7 @@ def test_a_mixed_integer_quadratic_host_without_scip(monkeypatch):
     install(monkeypatch, "highs", "piqp")
     assert message(NoBackendError, "MIQP") == (
         "The host is an MIQP and no installed solver takes that. Installed: highs (LP, MILP), piqp (LP, QP). "
-        "Install one: pip install \"dcembed[scip]\" (backend 'scip')."
+        "Install one: pip install \"dcembed[scip]\" (backend 'scip') or pip install \"dcembed[gurobi]\" (backend 'gurobi')."
     )
 
 
@@ -85,7 +115,8 @@ def test_nothing_installed_at_all(monkeypatch):
     assert message(NoBackendError, "LP") == (
         "The host is an LP and no installed solver takes that. Installed: none. "
         "Install one: pip install highspy (backend 'highs') or pip install piqp (backend 'piqp') or "
-        "pip install \"dcembed[scip]\" (backend 'scip')."
+        "pip install \"dcembed[clarabel]\" (backend 'clarabel') or pip install \"dcembed[scip]\" (backend 'scip') or "
+        "pip install \"dcembed[gurobi]\" (backend 'gurobi')."
     )
 
 
@@ -93,5 +124,6 @@ def test_a_quadratic_host_with_highs_alone(monkeypatch):
     install(monkeypatch, "highs")
     assert message(NoBackendError, "QP") == (
         "The host is a QP and no installed solver takes that. Installed: highs (LP, MILP). "
-        "Install one: pip install piqp (backend 'piqp') or pip install \"dcembed[scip]\" (backend 'scip')."
+        "Install one: pip install piqp (backend 'piqp') or pip install \"dcembed[clarabel]\" (backend 'clarabel') or "
+        "pip install \"dcembed[scip]\" (backend 'scip') or pip install \"dcembed[gurobi]\" (backend 'gurobi')."
     )

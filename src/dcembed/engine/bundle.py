@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.engine.cuts import CutPool, Heights
+from dcembed.engine.fallback import solve_or_switch
 from dcembed.engine.global_split import GlobalSplit
 from dcembed.engine.local_split import LocalSplit
 from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
 from dcembed.engine.region import GROWTH, LARGEST_RADIUS, Region, first_region
-from dcembed.engine.run import Run, attempt, ended, failure, host_is_infeasible, record_iteration, reopen, take_candidate
+from dcembed.engine.run import Run, ended, host_is_infeasible, record_iteration, reopen, take_candidate
 from dcembed.engine.subproblem import limit_columns, update, with_split
 from dcembed.options import Options
 from dcembed.program.measurements import Tangents
@@ -234,7 +235,7 @@ def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Sol
         return run.session.solve(limits, start)
 
     with run.log.working("solving the master problem"):
-        return attempt(once, failure)
+        return solve_or_switch(run, once, lambda: _limit(run, model.region, penalty))
 
 
 def _take_passing(run: Run, x: Array, penalty: Penalty) -> None:

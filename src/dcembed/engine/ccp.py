@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dcembed.engine.fallback import solve_or_switch
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point
-from dcembed.engine.run import Run, agree, attempt, ended, failure, host_is_infeasible, record_iteration, reopen, take_candidate
+from dcembed.engine.run import Run, agree, ended, host_is_infeasible, record_iteration, reopen, take_candidate
 from dcembed.engine.subproblem import limit_columns, solve, update
 from dcembed.program.measurements import Tangents, linearize
 from dcembed.result import Status
@@ -76,7 +77,7 @@ def solve_subproblem(run: Run, point: Point, tangents: Tangents, penalty: Penalt
         return solve(run.subproblem, run.session, run.clock.limits(), point)
 
     with run.log.working("solving the subproblem"):
-        return attempt(once, failure)
+        return solve_or_switch(run, once, lambda: _limit_slacks(run, penalty))
 
 
 def _limit_slacks(run: Run, penalty: Penalty) -> None:

@@ -53,6 +53,8 @@ def open_host(embedded: EmbeddedProgram, backend: Backend, options: SessionOptio
         ub=host.ub,
         integer=host.integer,
         indicators=host.indicators,
+        quadratic_constraints=host.quadratic_constraints,
+        cones=host.cones,
     )
     return HostProblem(embedded, host, tighten(host), backend.open(program, options))
 

@@ -37,6 +37,10 @@ class RunLog:
         self._print("")
         self._print(f"[dim]{TITLES}[/]")
 
+    def note(self, text: str) -> None:
+        """Something that happened and is worth a line."""
+        self._console.print(text, markup=False)
+
     def start(self, number: int, seconds: float, objective: float, violation: float, incumbent: Incumbent, is_new: bool) -> None:
         """The starting point itself."""
         self._line(number, 0, seconds, objective, violation, incumbent, "", "", "start", is_new)

@@ -10,7 +10,8 @@ from dcembed.engine.arguments import read_embeddings, read_options, read_starts
 from dcembed.engine.bundle import run_bundle
 from dcembed.engine.ccp import run_ccp
 from dcembed.engine.choice import choose
-from dcembed.engine.completion import find_start, open_host, random_start
+from dcembed.engine.completion import find_start, random_start
+from dcembed.engine.fallback import open_problems
 from dcembed.engine.incumbent import Incumbent
 from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.lazy import build_lazy
@@ -18,7 +19,6 @@ from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
 from dcembed.engine.run import Run, attempt, ended, failure
 from dcembed.engine.shared import build_shared
-from dcembed.engine.subproblem import build_subproblem, open_session
 from dcembed.engine.two_path import build_two_path
 from dcembed.options import Options
 from dcembed.program.elimination import eliminate
@@ -112,17 +112,19 @@ def _open_run(program: Program, embeddings: list[Embedding], options: Options, c
     options = choose(options, embedded)
     backend = choose_backend(embedded.host.problem_class, options.solver)
     session_options = SessionOptions(options.threads, options.seed, options.solver_options)
-    subproblem = build_subproblem(embedded, FORMULATIONS[options.formulation](embedded), backend)
+    log = RunLog(options.verbose)
+    epigraph = FORMULATIONS[options.formulation](embedded)
+    backend, session_options, subproblem, session, host = open_problems(embedded, epigraph, backend, session_options, log)
     run = Run(
         embedded=embedded,
         options=options,
         backend=backend,
         session_options=session_options,
         subproblem=subproblem,
-        session=open_session(subproblem, backend, session_options),
-        host=open_host(embedded, backend, session_options),
+        session=session,
+        host=host,
         clock=clock,
-        log=RunLog(options.verbose),
+        log=log,
         incumbent=Incumbent(options.feasibility_tol),
     )
     method = f"penalty convex-concave procedure, {options.formulation} + {options.decomposition}"

@@ -119,6 +119,8 @@ def open_session(subproblem: Subproblem, backend: Backend, options: SessionOptio
         ub=np.concatenate([host.ub, np.full(extra, np.inf)]),
         integer=np.concatenate([host.integer, np.zeros(extra, dtype=bool)]),
         indicators=[Indicator(i.column, i.value, _pad_row(i.coefficients, extra), i.lb, i.ub) for i in host.indicators],
+        quadratic_constraints=[constraint.padded(extra) for constraint in host.quadratic_constraints],
+        cones=[cone.padded(extra) for cone in host.cones],
     )
     return backend.open(program, options)
 

@@ -1,4 +1,4 @@
-"""Is a quadratic objective convex?"""
+"""Is a quadratic convex?"""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dcembed.tolerances import CONVEXITY_TOL
 DENSE_COLUMNS = 2000
 
 
-def check_convex(quadratic: sp.csr_array) -> None:
-    """Raise InputError unless the symmetric matrix is positive semidefinite up to rounding."""
+def check_convex(quadratic: sp.csr_array, owner: str, consequence: str) -> None:
+    """Raise InputError, beginning with `owner`, unless the symmetric matrix is positive semidefinite up to rounding."""
     support = np.flatnonzero(np.diff(quadratic.indptr))
     matrix = quadratic[support][:, support]
     scale = abs(matrix).max()
@@ -22,8 +22,7 @@ def check_convex(quadratic: sp.csr_array) -> None:
     convex = _has_cholesky(shifted.toarray()) if support.size <= DENSE_COLUMNS else _has_positive_pivots(shifted)
     if not convex:
         raise InputError(
-            f"Program: quadratic is not positive semidefinite (smallest eigenvalue {_smallest_eigenvalue(matrix):.3g}), "
-            "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
+            f"{owner}: quadratic is not positive semidefinite (smallest eigenvalue {_smallest_eigenvalue(matrix):.3g}), {consequence}"
         )
 
 

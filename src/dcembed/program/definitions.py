@@ -40,8 +40,7 @@ def find_definitions(program: Program, predictions: Array, inputs: list[AffineIn
     is_prediction = np.zeros(n, dtype=bool)
     is_prediction[predictions] = True
     free = ~program.integer & ~is_prediction
-    if program.quadratic is not None:
-        free &= np.diff(program.quadratic.indptr) == 0
+    free &= ~program.curved_columns
     for affine in inputs:
         free[affine.matrix.indices] = False
     rows = program.rows

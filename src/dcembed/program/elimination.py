@@ -2,7 +2,7 @@
 
 An output column that the host uses linearly is eliminated: its coefficients in a row are the paper's
 nu, and the row becomes a neural row. An output that is integer, that sits in the quadratic objective,
-or that feeds another network stays a column w_j and is tied by the neural equality w_j - f_j(x) = 0.
+a quadratic constraint or a cone, or that feeds another network stays a column w_j and is tied by the neural equality w_j - f_j(x) = 0.
 Columns that the rows define by predictions alone are substituted first (`definitions.py`).
 
 Every neural row is written as one-sided restrictions  a'w + nu'f(x) <= rhs : a range gives two of
@@ -243,8 +243,7 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
 def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> Array:
     """Mask over predictions: those whose column cannot be substituted."""
     stays = program.integer.copy()
-    if program.quadratic is not None:
-        stays |= np.diff(program.quadratic.indptr) > 0
+    stays |= program.curved_columns
     for affine in inputs:
         stays[affine.matrix.indices] = True
     first = np.zeros(outputs.size, dtype=bool)
@@ -339,6 +338,8 @@ def _host(program: Program, kept: Array, gone: Array) -> Program:
         ub=program.ub[kept],
         integer=program.integer[kept],
         indicators=indicators,
+        quadratic_constraints=[constraint.restricted(kept) for constraint in program.quadratic_constraints],
+        cones=[cone.restricted(kept) for cone in program.cones],
     )
 
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from dcembed.errors import InputError
 from dcembed.network.network import Network
-from dcembed.program.program import MatrixLike, Program, as_sparse
+from dcembed.program.matrices import MatrixLike, as_sparse
+from dcembed.program.program import Program
 
 Array = np.ndarray
 

@@ -2,7 +2,8 @@
 
 minimize    1/2 w'Qw + c'w + offset
 subject to  row_lb <= A w <= row_ub,   lb <= w <= ub,   w_j integer for some j,
-            w_b = v  =>  l <= a'w <= u   for each indicator
+            w_b = v  =>  l <= a'w <= u   for each indicator,
+            1/2 w'Qw + a'w <= ub   and   t >= ||v||  for the quadratic and second-order-cone constraints (`cones.py`)
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from dcembed.errors import InputError
+from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
 from dcembed.program.convexity import check_convex
+from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
 
 Array = np.ndarray
-# Dense or sparse, anything that scipy.sparse takes; one row may be given as a vector.
-MatrixLike = Any
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -52,7 +52,7 @@ class Indicator:
             raise InputError(f"An indicator's coefficients are one row, received shape {row.shape}. Make one indicator per row.")
         if value not in (0, 1):
             raise InputError(f"An indicator's value is 0 or 1, received {value!r}.")
-        _set(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub))
+        set_fields(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub))
         _check_interval(np.array([self.lb]), np.array([self.ub]), f"indicator on column {self.column}")
 
 
@@ -78,6 +78,10 @@ class Program:
         Mask of shape (n,) or a list of column numbers; nothing is integer by default.
     indicators
         Rows that hold only while a binary has a value.
+    quadratic_constraints
+        Convex quadratic constraints.
+    cones
+        Second-order-cone constraints.
 
     Examples
     --------
@@ -96,6 +100,8 @@ class Program:
     ub: Array
     integer: Array
     indicators: tuple[Indicator, ...]
+    quadratic_constraints: tuple[QuadraticConstraint, ...]
+    cones: tuple[ConeConstraint, ...]
 
     def __init__(
         self,
@@ -109,6 +115,8 @@ class Program:
         ub: ArrayLike | None = None,
         integer: ArrayLike | None = None,
         indicators: Sequence[Indicator] = (),
+        quadratic_constraints: Sequence[QuadraticConstraint] = (),
+        cones: Sequence[ConeConstraint] = (),
     ) -> None:
         costs = np.array(cost, dtype=np.float64)
         if costs.ndim != 1 or costs.size == 0:
@@ -118,10 +126,10 @@ class Program:
         if matrix.shape[1] != n:
             raise InputError(f"Program: rows has {matrix.shape[1]} columns but cost has {n} entries. Both count the columns of w.")
         m = matrix.shape[0]
-        _check_finite(costs, "cost")
-        _check_finite(matrix.data, "rows")
-        _check_finite(np.array([offset]), "offset")
-        _set(
+        check_finite(costs, "cost")
+        check_finite(matrix.data, "rows")
+        check_finite(np.array([offset]), "offset")
+        set_fields(
             self,
             cost=costs,
             quadratic=_quadratic(quadratic, n),
@@ -133,10 +141,13 @@ class Program:
             ub=_vector(ub, n, np.inf, "ub", "columns"),
             integer=_mask(integer, n),
             indicators=tuple(indicators),
+            quadratic_constraints=tuple(quadratic_constraints),
+            cones=tuple(cones),
         )
         _check_interval(self.row_lb, self.row_ub, "row")
         _check_interval(self.lb, self.ub, "column")
         _check_indicators(self)
+        _check_widths(self)
 
     @property
     def num_columns(self) -> int:
@@ -156,8 +167,12 @@ class Program:
 
     @property
     def problem_class(self) -> str:
-        """LP, QP, MILP or MIQP."""
-        return ("MI" if self.integer.any() else "") + ("QP" if self.is_quadratic else "LP")
+        """LP, QP, QCP or SOCP, with MI before it where there are integers.
+
+        A program with a cone is an SOCP, one with quadratic constraints only a QCP, whatever its objective.
+        """
+        kind = "SOCP" if self.cones else "QCP" if self.quadratic_constraints else "QP" if self.is_quadratic else "LP"
+        return ("MI" if self.integer.any() else "") + kind
 
     @cached_property
     def indicator_rows(self) -> IndicatorRows:
@@ -169,6 +184,28 @@ class Program:
             lb=np.array([i.lb for i in self.indicators], dtype=np.float64),
             ub=np.array([i.ub for i in self.indicators], dtype=np.float64),
         )
+
+    @cached_property
+    def cone_rows(self) -> ConeConstraint:
+        """All second-order cones in one."""
+        return stack_cones(self.cones, self.num_columns)
+
+    @cached_property
+    def convex_rows(self) -> ConeConstraint:
+        """Quadratic constraints, written as cones, and cones in one."""
+        return stack_cones([*map(as_cone, self.quadratic_constraints), *self.cones], self.num_columns)
+
+    @cached_property
+    def curved_columns(self) -> Array:
+        """Mask of the columns that the quadratic objective, a quadratic constraint or a cone uses, shape (n,)."""
+        used = np.zeros(self.num_columns, dtype=bool)
+        if self.quadratic is not None:
+            used[self.quadratic.indices] = True
+        for constraint in self.quadratic_constraints:
+            used[constraint.quadratic.indices] = used[constraint.coefficients.indices] = True
+        for cone in self.cones:
+            used[cone.matrix.indices] = True
+        return used
 
     def objective(self, w: Array) -> float:
         """1/2 w'Qw + c'w + offset."""
@@ -184,6 +221,9 @@ class Program:
         parts += [_count(self.num_integers, "integer")] if self.num_integers else []
         parts += ["quadratic objective"] if self.is_quadratic else []
         parts += [_count(len(self.indicators), "indicator")] if self.indicators else []
+        parts += [_count(len(self.quadratic_constraints), "quadratic constraint")] if self.quadratic_constraints else []
+        num_cones = sum(cone.num_cones for cone in self.cones)
+        parts += [_count(num_cones, "second-order cone")] if num_cones else []
         return f"Program({', '.join(parts)})"
 
 
@@ -198,26 +238,8 @@ class IndicatorRows:
     ub: Array
 
 
-def _set(instance: object, **fields: object) -> None:
-    """Fill the fields of a frozen dataclass."""
-    for name, value in fields.items():
-        object.__setattr__(instance, name, value)
-
-
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def as_sparse(matrix: MatrixLike, owner: str = "Program") -> sp.csr_array:
-    """A copy in compressed rows, without duplicates or stored zeros."""
-    try:
-        dense_or_sparse = matrix if sp.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
-        result = sp.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{owner}: a matrix of numbers is expected, received {type(matrix).__name__} ({error}).") from None
-    result.sum_duplicates()
-    result.eliminate_zeros()
-    return result
 
 
 def _quadratic(matrix, n: int) -> sp.csr_array | None:
@@ -226,12 +248,11 @@ def _quadratic(matrix, n: int) -> sp.csr_array | None:
     quadratic = as_sparse(matrix)
     if quadratic.shape != (n, n):
         raise InputError(f"Program: quadratic has shape {quadratic.shape} but cost has {n} entries: expected ({n}, {n}).")
-    _check_finite(quadratic.data, "quadratic")
-    quadratic = sp.csr_array((quadratic + quadratic.T) * 0.5)
-    quadratic.eliminate_zeros()
+    check_finite(quadratic.data, "quadratic")
+    quadratic = symmetric(quadratic)
     if quadratic.nnz == 0:
         return None
-    check_convex(quadratic)
+    check_convex(quadratic, "Program", "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized.")
     return quadratic
 
 
@@ -261,11 +282,6 @@ def _mask(value, n: int) -> Array:
     return mask
 
 
-def _check_finite(values: Array, name: str) -> None:
-    if not np.isfinite(values).all():
-        raise InputError(f"Program: {name} has NaN or infinite entries. Leave a coefficient out (zero) instead.")
-
-
 def _check_interval(lb: Array, ub: Array, what: str) -> None:
     def where(number: int) -> str:
         return what if what.startswith("indicator") else f"{what} {number}"
@@ -292,4 +308,13 @@ def _check_indicators(program: Program) -> None:
             raise InputError(
                 f"Program: indicator {number} is on column {column}, which is not binary. Make it integer with lb = 0 and ub = 1."
             )
-        _check_finite(indicator.coefficients.data, f"indicator {number}")
+        check_finite(indicator.coefficients.data, f"indicator {number}")
+
+
+def _check_widths(program: Program) -> None:
+    n = program.num_columns
+    widths = [(f"quadratic constraint {number}", constraint.num_columns) for number, constraint in enumerate(program.quadratic_constraints)]
+    widths += [(f"cone {number}", cone.num_columns) for number, cone in enumerate(program.cones)]
+    for name, width in widths:
+        if width != n:
+            raise InputError(f"Program: {name} has {width} columns but the program has {n}.")

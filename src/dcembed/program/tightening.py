@@ -1,4 +1,4 @@
-"""Bounds of the columns that the rows imply. They make the M of an indicator finite and small."""
+"""Bounds of the columns that the rows and cones imply. They make the M of an indicator finite and small."""
 
 from __future__ import annotations
 
@@ -18,16 +18,33 @@ SAFETY = 1e-9
 def tighten(program: Program) -> tuple[Array, Array]:
     """Lower and upper bounds of the columns, at least as tight as the program's own."""
     lb, ub = program.lb.copy(), program.ub.copy()
-    entries = sp.coo_array(program.rows)
+    rows, row_lb, row_ub = _linear_part(program)
+    entries = sp.coo_array(rows)
     row, column, value = entries.row, entries.col, entries.data
     for _ in range(NUM_PASSES):
         before = lb.copy(), ub.copy()
-        _apply(row, column, value, program.row_ub, lb, ub)
-        _apply(row, column, -value, -program.row_lb, lb, ub)
+        _apply(row, column, value, row_ub, lb, ub)
+        _apply(row, column, -value, -row_lb, lb, ub)
         _round(program.integer, lb, ub)
         if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
             break
     return lb, ub
+
+
+def _linear_part(program: Program) -> tuple[sp.csr_array, Array, Array]:
+    """The rows of the program, and those that its quadratic constraints and cones imply: -t <= v_i <= t."""
+    cones = program.convex_rows
+    if cones.num_cones == 0:
+        return program.rows, program.row_lb, program.row_ub
+    head = np.repeat(cones.heads, cones.sizes)
+    body = np.setdiff1d(np.arange(head.size), cones.heads)
+    top, top_offset = cones.matrix[head[body]], cones.offset[head[body]]
+    free = np.full(body.size, np.inf)
+    return (
+        sp.csr_array(sp.vstack([program.rows, cones.matrix[cones.heads], cones.matrix[body] - top, cones.matrix[body] + top])),
+        np.concatenate([program.row_lb, -cones.offset[cones.heads], -free, -cones.offset[body] - top_offset]),
+        np.concatenate([program.row_ub, np.full(cones.num_cones, np.inf), top_offset - cones.offset[body], free]),
+    )
 
 
 def _apply(row: Array, column: Array, value: Array, row_ub: Array, lb: Array, ub: Array) -> None:

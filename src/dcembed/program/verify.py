@@ -27,6 +27,10 @@ class Verification:
         Largest violation of each kind.
     predictions
         Largest |w[output] - f(x)|.
+    quadratics
+        Largest 1/2 w'Qw + a'w - ub of a quadratic constraint.
+    cones
+        Largest ||v|| - t of a second-order cone.
     """
 
     objective: float
@@ -35,6 +39,8 @@ class Verification:
     integrality: float
     indicators: float
     predictions: float
+    quadratics: float
+    cones: float
 
     @property
     def violation(self) -> float:
@@ -57,6 +63,8 @@ def verify(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verif
             integrality=_largest(np.abs(w - np.round(w))[program.integer]),
             indicators=_indicator_violation(program, w),
             predictions=max((_largest(np.abs(w[e.outputs] - evaluate(e.network, e.points(w)))) for e in embeddings), default=0.0),
+            quadratics=_largest(np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints])),
+            cones=_largest(np.maximum(program.cone_rows.excess(w), 0.0)),
         )
 
 

@@ -16,6 +16,10 @@ from dcembed.program.program import Program
 Array = np.ndarray
 
 
+# Every class that `Program.problem_class` knows.
+CLASSES = ("LP", "QP", "QCP", "SOCP", "MILP", "MIQP", "MIQCP", "MISOCP")
+
+
 class SolveStatus(Enum):
     """How one solve of a subproblem ended."""
 
@@ -120,7 +124,7 @@ class Backend:
     install
         The command that installs it.
     classes
-        The problem classes it takes, out of LP, QP, MILP and MIQP.
+        The problem classes it takes, out of `CLASSES`.
     has_indicators
         Whether it takes indicators itself; otherwise they are linearized from bounds.
     open

@@ -1,4 +1,4 @@
-"""SCIP for mixed-integer quadratic programs, and for hosts with indicators.
+"""SCIP for mixed-integer programs with quadratic objectives, quadratic constraints and cones, and for hosts with indicators.
 
 The matrices are kept here and the model is made anew for each solve: SCIP takes no edits once it has presolved.
 A quadratic objective goes through an epigraph variable, as SCIP's objectives are linear.
@@ -27,6 +27,7 @@ POLL_SECONDS = 0.05
 # How long SCIP may take to stop when it is asked to.
 GRACE_SECONDS = 0.6
 INFINITY = 1e20
+FEASIBILITY_TOL = 1e-9
 
 # SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
 _THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="scip")
@@ -42,12 +43,15 @@ _STATUS = {
 
 
 class ScipSession(EditedMatrices):
-    """A convex program with or without integers, quadratic objective and indicators."""
+    """A convex program with or without integers and indicators."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
         super().__init__(program)
         # SCIP's own concurrent mode is off; it has one thread here whatever is asked for.
         self._options = {"randomization/randomseedshift": options.seed, **options.solver_options}
+        if not program.integer.any():
+            # Convex programs elsewhere are solved far beyond 1e-6; cuts that differ by less would be added again and again.
+            self._options = {"numerics/feastol": FEASIBILITY_TOL, **self._options}
         _set_options(pyscipopt.Model(), self._options)
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
@@ -55,7 +59,8 @@ class ScipSession(EditedMatrices):
         try:
             model, columns = self._model(deadline, relax=relax)
             if "limits/gap" not in self._options:
-                model.setParam("limits/gap", limits.gap)
+                # Without integers other solvers have no gap either, and callers count on that.
+                model.setParam("limits/gap", limits.gap if self._program.integer.any() and not relax else 0.0)
             if start is not None:
                 self._pass_start(model, columns, start)
             solution = _solve(model, columns, replace(limits, seconds=deadline - time.monotonic()))
@@ -93,6 +98,7 @@ class ScipSession(EditedMatrices):
                 raise TimeoutError
             _add(model, self._rows, i, columns, self._row_lb[i], self._row_ub[i])
         self._add_indicators(model, columns)
+        self._add_curved(model, columns)
         if with_objective:
             self._add_quadratic(model, columns)
         return model, columns
@@ -107,14 +113,22 @@ class ScipSession(EditedMatrices):
                 model.addConsIndicator(-expression <= -indicator.lb, binary, activeone=active)
 
     def _add_quadratic(self, model: pyscipopt.Model, columns: list) -> None:
-        if self._program.quadratic is None:
-            return
-        upper = sp.coo_array(sp.triu(self._program.quadratic))
-        # 1/2 w'Qw counts each pair off the diagonal twice.
-        weight = np.where(upper.row == upper.col, 0.5, 1.0) * upper.data
-        terms = (float(q) * columns[i] * columns[j] for i, j, q in zip(upper.row, upper.col, weight, strict=True))
-        epigraph = model.addVar("objective", lb=None, obj=1.0)
-        model.addCons(pyscipopt.quicksum(terms) <= epigraph)
+        if self._program.quadratic is not None:
+            epigraph = model.addVar("objective", lb=None, obj=1.0)
+            model.addCons(_form(self._program.quadratic, columns) <= epigraph)
+
+    def _add_curved(self, model: pyscipopt.Model, columns: list) -> None:
+        """Quadratic constraints as they are; a cone by columns of its own for (t, v), t nonnegative, and v'v <= t^2."""
+        for constraint in self._program.quadratic_constraints:
+            form = _form(constraint.quadratic, columns) + _row(constraint.coefficients, 0, columns)
+            model.addCons(form <= constraint.ub)
+        cones = self._program.cone_rows
+        for first, size in zip(cones.heads, cones.sizes, strict=True):
+            entries = [model.addVar(f"c{i}", lb=0.0 if i == first else None) for i in range(first, first + size)]
+            for i, entry in enumerate(entries, first):
+                model.addCons(_row(cones.matrix, i, columns) - entry == -float(cones.offset[i]))
+            if size > 1:
+                model.addCons(pyscipopt.quicksum(entry * entry for entry in entries[1:]) <= entries[0] * entries[0])
 
     def _pass_start(self, model: pyscipopt.Model, columns: list, start: Array) -> None:
         solution = model.createPartialSol()
@@ -200,6 +214,14 @@ def _row(matrix: sp.csr_array, i: int, columns: list):
     terms = [float(matrix.data[e]) * columns[matrix.indices[e]] for e in entries if matrix.data[e] != 0]
     # A row of zeros may still be infeasible.
     return pyscipopt.quicksum(terms) if terms else 0.0 * columns[0]
+
+
+def _form(quadratic: sp.csr_array, columns: list):
+    """1/2 w'Qw."""
+    upper = sp.coo_array(sp.triu(quadratic))
+    # It counts each pair off the diagonal twice.
+    weight = np.where(upper.row == upper.col, 0.5, 1.0) * upper.data
+    return pyscipopt.quicksum(float(q) * columns[i] * columns[j] for i, j, q in zip(upper.row, upper.col, weight, strict=True))
 
 
 def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list, lb: float, ub: float) -> None:

@@ -1,0 +1,44 @@
+"""Matrices and arrays as users give them, and as the frozen data of the program keep them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.errors import InputError
+
+# Dense or sparse, anything that scipy.sparse takes; one row may be given as a vector.
+MatrixLike = Any
+
+
+def set_fields(instance: object, **fields: object) -> None:
+    """Fill the fields of a frozen dataclass."""
+    for name, value in fields.items():
+        object.__setattr__(instance, name, value)
+
+
+def as_sparse(matrix: MatrixLike, owner: str = "Program") -> sp.csr_array:
+    """A copy in compressed rows, without duplicates or stored zeros."""
+    try:
+        dense_or_sparse = matrix if sp.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
+        result = sp.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner}: a matrix of numbers is expected, received {type(matrix).__name__} ({error}).") from None
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    return result
+
+
+def symmetric(matrix: sp.csr_array) -> sp.csr_array:
+    """(M + M') / 2, which has the same quadratic form."""
+    result = sp.csr_array((matrix + matrix.T) * 0.5)
+    result.eliminate_zeros()
+    return result
+
+
+def check_finite(values: np.ndarray, name: str, owner: str = "Program") -> None:
+    """Raise InputError if a coefficient is NaN or infinite."""
+    if not np.isfinite(values).all():
+        raise InputError(f"{owner}: {name} has NaN or infinite entries. Leave a coefficient out (zero) instead.")

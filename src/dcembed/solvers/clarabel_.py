@@ -1,0 +1,110 @@
+"""Clarabel for second-order cones, quadratic constraints and convex quadratic programs.
+
+The matrices are kept here and handed to Clarabel at each solve. It asks a callback at each iteration whether to go on, so it hears
+Ctrl-C and the clock without a thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.errors import InputError
+from dcembed.program.program import Program
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.matrices import EditedMatrices
+
+Array = np.ndarray
+
+_STATUS = {
+    "Solved": SolveStatus.OPTIMAL,
+    "AlmostSolved": SolveStatus.FEASIBLE,
+    "PrimalInfeasible": SolveStatus.INFEASIBLE,
+    "AlmostPrimalInfeasible": SolveStatus.INFEASIBLE,
+    "DualInfeasible": SolveStatus.UNBOUNDED,
+    "AlmostDualInfeasible": SolveStatus.UNBOUNDED,
+    "MaxTime": SolveStatus.TIME_LIMIT,
+    "CallbackTerminated": SolveStatus.INTERRUPTED,
+}
+# The statuses whose point is worth a look.
+_WITH_POINT = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE, SolveStatus.FAILED)
+
+
+class ClarabelSession(EditedMatrices):
+    """A convex program without integers."""
+
+    def __init__(self, program: Program, options: SessionOptions) -> None:
+        super().__init__(program)
+        self._settings = {"verbose": False, "max_threads": options.threads, **_check_settings(options.solver_options)}
+        # The curved constraints are never edited, so neither are their cones.
+        self._cones = program.convex_rows
+
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
+        deadline = time.monotonic() + limits.seconds
+        solution = self._run(limits, self._cost, self._program.quadratic)
+        if solution.status is SolveStatus.UNBOUNDED:
+            # A ray that improves forever says nothing about whether there is a point.
+            rest = replace(limits, seconds=deadline - time.monotonic())
+            feasible = self._run(rest, np.zeros(self._cost.size), None)
+            status = SolveStatus.UNBOUNDED if feasible.x is not None else feasible.status
+            return Solution(status, None, f"{solution.message}, {status.value}")
+        return solution
+
+    def close(self) -> None:
+        """Nothing is held between solves."""
+
+    def _run(self, limits: Limits, cost: Array, quadratic: sp.csr_array | None) -> Solution:
+        if limits.seconds <= 0:
+            return Solution(SolveStatus.TIME_LIMIT, None, "MaxTime")
+        settings = clarabel.DefaultSettings()
+        for name, value in self._settings.items():
+            setattr(settings, name, value)
+        if np.isfinite(limits.seconds):
+            settings.time_limit = min(settings.time_limit, limits.seconds)
+        matrix, rhs, cones = self._conic_form()
+        upper = sp.csc_matrix(sp.triu(quadratic)) if quadratic is not None else sp.csc_matrix((cost.size, cost.size))
+        solver = clarabel.DefaultSolver(upper, cost, matrix, rhs, cones, settings)
+        solver.set_termination_callback(lambda info: limits.interrupted())
+        return _solution(solver.solve())
+
+    def _conic_form(self) -> tuple[sp.csc_matrix, Array, list]:
+        """A, b and K of Ax + s = b, s in K: equalities, inequalities, cones."""
+        unit = sp.eye_array(self._cost.size, format="csr")
+        rows = sp.csr_array(sp.vstack([self._rows, unit]))
+        lb, ub = np.concatenate([self._row_lb, self._lb]), np.concatenate([self._row_ub, self._ub])
+        equal = np.flatnonzero(lb == ub)
+        upper, lower = np.flatnonzero(np.isfinite(ub) & (lb != ub)), np.flatnonzero(np.isfinite(lb) & (lb != ub))
+        matrix = sp.vstack([rows[equal], rows[upper], -rows[lower], -self._cones.matrix])
+        rhs = np.concatenate([ub[equal], ub[upper], -lb[lower], self._cones.offset])
+        kinds = [clarabel.ZeroConeT(equal.size)] if equal.size else []
+        kinds += [clarabel.NonnegativeConeT(upper.size + lower.size)] if upper.size + lower.size else []
+        kinds += [clarabel.SecondOrderConeT(int(size)) for size in self._cones.sizes]
+        return sp.csc_matrix(matrix), rhs, kinds
+
+
+def _solution(answer) -> Solution:
+    message = str(answer.status)
+    status = _STATUS.get(message, SolveStatus.FAILED)
+    x = np.array(answer.x)
+    usable = status in _WITH_POINT and bool(np.isfinite(x).all())
+    return Solution(status, x if usable else None, message)
+
+
+def _check_settings(options: Mapping[str, object]) -> dict[str, object]:
+    settings = clarabel.DefaultSettings()
+    known = [name for name in dir(settings) if not name.startswith("_") and name != "default"]
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(f"Options: solver_options has {name!r}, which Clarabel does not take. Accepted: {', '.join(known)}.")
+        try:
+            setattr(settings, name, value)
+        except (TypeError, ValueError, OverflowError):
+            accepted = type(getattr(settings, name)).__name__
+            message = f"Options: solver_options has {name}={value!r}, which Clarabel does not take. Give a value of type {accepted}."
+            raise InputError(message) from None
+    return dict(options)
