@@ -37,3 +37,7 @@ class NoBackendError(DcembedError, ValueError):
 
 class MissingBoundError(DcembedError, ValueError):
     """An indicator needs a finite bound that the program does not give."""
+
+
+class NoSolutionError(DcembedError, RuntimeError):
+    """Values were asked of a model that has no solution."""

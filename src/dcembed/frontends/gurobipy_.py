@@ -1,0 +1,285 @@
+"""gurobipy: a model as Program and Embeddings, and the answer back in `var.X` and `model.ObjVal`.
+
+Gurobi forgets a solution as soon as the model is changed, so nothing of the model may be edited after the last solve. The best point is
+therefore passed as a MIP start, and Gurobi stops at the first solution, which is that point: bounds, rows and objective stay as they are.
+Only mixed-integer models take such a start; the SOS that `add_predictor_constr` puts on one output makes every model one of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.engine.solve import solve
+from dcembed.errors import InputError, MissingPackageError
+from dcembed.program.embedding import Embedding
+from dcembed.program.program import Indicator, Program
+from dcembed.result import Result
+from dcembed.solvers import BACKENDS
+
+try:
+    import gurobipy as gp
+except ModuleNotFoundError:
+    raise MissingPackageError('dcembed.gurobipy needs the package gurobipy, which is not installed. Run: pip install "dcembed[gurobi]"') from None
+
+from dcembed.frontends.gurobipy_predictor import PredictorConstr, registry
+
+Array = np.ndarray
+
+# From here on Gurobi takes a bound for infinite.
+INFINITY = 1e20
+
+# Gurobi gives this for a start that was not set.
+UNDEFINED = 1e101
+
+# Largest models that the licence of the pip package carries: variables, linear rows, variables once anything is quadratic, indicators.
+PIP_COLUMNS, PIP_ROWS, PIP_QUADRATIC_COLUMNS, PIP_INDICATORS = 2000, 2000, 200, 200
+
+_KINDS = {value: name.removeprefix("GENCONSTR_") for name, value in vars(gp.GRB).items() if name.startswith("GENCONSTR_")}
+_SEMI = {"S": "semi-continuous", "N": "semi-integer"}
+_CARRIES = "dcembed takes linear and indicator constraints beside the networks"
+
+
+class Model(gp.Model):
+    """A gurobipy model whose `optimize` minds the embedded networks; without any it is Gurobi's own."""
+
+    def optimize(self, callback: Any = None, time_limit: float | None = None, **options: Any) -> Result | None:
+        """Solve with `dcembed.gurobipy.optimize`, or with Gurobi where nothing is embedded.
+
+        `callback` is called with each `dcembed.Iteration`, or, where nothing is embedded, by Gurobi with (model, where).
+        """
+        if not registry(self):
+            super().optimize(*([] if callback is None else [callback]))
+            return None
+        return optimize(self, time_limit, **({} if callback is None else {"callback": callback}), **options)
+
+
+def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> Result:
+    """Find a good feasible point of a gurobipy model with embedded networks, and put it into the model.
+
+    Afterwards `var.X` and `model.ObjVal` are those of the best feasible point, with every output at its prediction, and
+    `model.Status` is SOLUTION_LIMIT: a feasible point, not proven optimal. Without a feasible point `model.SolCount` is 0.
+    Everything else in the model is as it was, but for `var.Start`, which is the best point as well.
+
+    Parameters
+    ----------
+    model
+        With at least one network from `add_predictor_constr`.
+    time_limit
+        Seconds. None takes the model's parameter TimeLimit.
+    start
+        A point, or several, in the order of `model.getVars()`. None takes `var.Start` where every variable that is no output has it.
+    options
+        Of `dcembed.Options`. `verbose`, `seed` and `threads` are those of the model's OutputFlag, Seed and Threads if not given, and
+        `solver` is "gurobi" where its licence carries the model.
+
+    Returns
+    -------
+    The `Result`; `result.x` is in the order of `model.getVars()`. Its objective is minimized: the negative of ObjVal for GRB.MAXIMIZE.
+    """
+    predictors = registry(model)
+    if not predictors:
+        raise InputError("optimize: no network is embedded in the model. Call add_predictor_constr first, or model.optimize() for Gurobi.")
+    program, embeddings = extract(model)
+    settings = {**_settings(model), **options}
+    if time_limit is not None:
+        settings["time_limit"] = time_limit
+    settings.setdefault("solver", _choose_solver(program, embeddings, bool(settings["verbose"])))
+    result = solve(program, embeddings, _find_start(model, embeddings) if start is None else start, settings)
+    restore(model, result, bool(settings["verbose"]))
+    return result
+
+
+def extract(model: gp.Model) -> tuple[Program, list[Embedding]]:
+    """The model as matrices, columns in the order of `model.getVars()`, and what is embedded in it."""
+    model.update()
+    columns = model.getVars()
+    embeddings = [predictor.embed(columns) for predictor in registry(model)]
+    _reject_other(model, columns)
+    _reject_quadratic_constraints(model)
+    sign = -1.0 if model.ModelSense == gp.GRB.MAXIMIZE else 1.0
+    kinds = np.array(model.getAttr("VType", columns))
+    lb, ub = _unlimited(model.getAttr("LB", columns)), _unlimited(model.getAttr("UB", columns))
+    binary = kinds == gp.GRB.BINARY
+    rows = model.getConstrs()
+    sense, rhs = np.array(model.getAttr("Sense", rows)), _unlimited(model.getAttr("RHS", rows))
+    program = Program(
+        cost=sign * np.array(model.getAttr("Obj", columns), dtype=np.float64),
+        quadratic=2.0 * sign * model.getQ() if model.NumQNZs else None,
+        offset=sign * model.ObjCon,
+        rows=model.getA(),
+        row_lb=np.where(sense == gp.GRB.LESS_EQUAL, -np.inf, rhs),
+        row_ub=np.where(sense == gp.GRB.GREATER_EQUAL, np.inf, rhs),
+        lb=np.where(binary, np.maximum(lb, 0.0), lb),
+        ub=np.where(binary, np.minimum(ub, 1.0), ub),
+        integer=binary | (kinds == gp.GRB.INTEGER),
+        indicators=_indicators(model),
+    )
+    return program, embeddings
+
+
+def restore(model: gp.Model, result: Result, verbose: bool = True) -> None:
+    """Make the best feasible point the solution of the model."""
+    model.reset()
+    for predictor in registry(model):
+        predictor.forget()
+    if not result.is_feasible or result.x is None:
+        return
+    reason = _pass_solution(model, result.x, result.feasibility_tol)
+    if reason is None:
+        return
+    model.reset()
+    for predictor, embedding in zip(registry(model), result.embeddings, strict=True):
+        predictor.keep(embedding.points(result.x), result.x[embedding.outputs])
+    if verbose:
+        print(f"Gurobi does not take the point ({reason}), so var.X is not set: read result.x[var.index], or the values of the predictors.")
+
+
+def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | None:
+    """Have Gurobi accept `x` as its solution, and nothing else; the reason if it does not."""
+    columns = model.getVars()
+    model.NumStart = 1
+    model.update()
+    model.setAttr("Start", columns, x.tolist())
+    settings = {
+        # Set back last; without it Gurobi prints a line when OutputFlag is set back to 1.
+        "LogToConsole": 0,
+        "OutputFlag": 0,
+        "SolutionLimit": 1,
+        # Look at complete starts as they are, and improve nothing; if the start is refused, search nothing.
+        "StartNodeLimit": -2,
+        "StartNumber": 0,
+        "Heuristics": 0.0,
+        "NodeLimit": 0.0,
+        "IterationLimit": 0.0,
+        "TimeLimit": gp.GRB.INFINITY,
+        "FeasibilityTol": min(max(2.0 * feasibility_tol, model.Params.FeasibilityTol), 1e-2),
+    }
+    with _parameters(model, settings):
+        try:
+            gp.Model.optimize(model)
+        except gp.GurobiError as error:
+            return str(error)
+    if model.SolCount == 0 or not np.allclose(model.getAttr("X", columns), x, rtol=1e-9, atol=1e-9):
+        return "its own tolerances find it infeasible"
+    return None
+
+
+@contextmanager
+def _parameters(model: gp.Model, settings: dict[str, Any]) -> Iterator[None]:
+    """Parameters of the model for a while, set back in reverse order."""
+    before = {name: model.getParamInfo(name)[2] for name in settings}
+    try:
+        for name, value in settings.items():
+            model.setParam(name, value)
+        yield
+    finally:
+        for name in reversed(before):
+            model.setParam(name, before[name])
+
+
+def _settings(model: gp.Model) -> dict[str, Any]:
+    parameters = model.Params
+    return {
+        "time_limit": parameters.TimeLimit if parameters.TimeLimit < INFINITY else np.inf,
+        "seed": parameters.Seed,
+        "threads": max(parameters.Threads, 1),
+        "verbose": bool(parameters.OutputFlag and parameters.LogToConsole),
+    }
+
+
+def _find_start(model: gp.Model, embeddings: list[Embedding]) -> Array | None:
+    """`var.Start`, if every variable that is no prediction has it."""
+    start = np.array(model.getAttr("Start", model.getVars()), dtype=np.float64) if model.NumStart else np.full(model.NumVars, UNDEFINED)
+    for embedding in embeddings:
+        start[embedding.outputs] = 0.0
+    return start if (np.abs(start) < INFINITY).all() else None
+
+
+def _choose_solver(program: Program, embeddings: list[Embedding], verbose: bool) -> str | None:
+    """Gurobi where its licence carries the subproblems; None leaves the choice to the problem."""
+    if "gurobi" not in BACKENDS:
+        return None
+    if _fits_pip_licence(program, embeddings) or not _has_pip_licence():
+        return "gurobi"
+    if verbose:
+        print("Gurobi's licence does not carry subproblems of this size, so they run on an open solver.")
+    return None
+
+
+def _fits_pip_licence(program: Program, embeddings: list[Embedding]) -> bool:
+    """Whether host, added columns and a fair number of cuts stay below the limits."""
+    num_predictions = sum(embedding.outputs.size for embedding in embeddings)
+    columns = program.num_columns + 2 * num_predictions
+    rows = program.num_rows + 20 * num_predictions + 2 * len(program.indicators)
+    limit = PIP_QUADRATIC_COLUMNS if program.problem_class not in ("LP", "MILP") else PIP_COLUMNS
+    return columns <= limit and rows <= PIP_ROWS and len(program.indicators) <= PIP_INDICATORS
+
+
+@functools.cache
+def _has_pip_licence() -> bool:
+    """Whether Gurobi refuses a model that is a little too large."""
+    with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as model:
+        model.addMVar(PIP_COLUMNS + 1)
+        try:
+            model.optimize()
+        except gp.GurobiError as error:
+            return error.errno == gp.GRB.Error.SIZE_LIMIT_EXCEEDED
+    return False
+
+
+def _unlimited(values: list[float]) -> Array:
+    array = np.array(values, dtype=np.float64)
+    return np.where(np.abs(array) >= INFINITY, np.copysign(np.inf, array), array)
+
+
+def _indicators(model: gp.Model) -> list[Indicator]:
+    return [_indicator(model, constraint) for constraint in model.getGenConstrs()] if model.NumGenConstrs else []
+
+
+def _indicator(model: gp.Model, constraint: gp.GenConstr) -> Indicator:
+    if constraint.GenConstrType != gp.GRB.GENCONSTR_INDICATOR:
+        kind = _KINDS.get(constraint.GenConstrType, str(constraint.GenConstrType))
+        raise InputError(f"optimize: the general constraint '{constraint.GenConstrName}' is of kind {kind}; {_CARRIES}.")
+    binary, value, expression, sense, rhs = model.getGenConstrIndicator(constraint)
+    terms = range(expression.size())
+    data = [expression.getCoeff(i) for i in terms]
+    position = ([0] * len(data), [expression.getVar(i).index for i in terms])
+    row = sp.csr_array((data, position), shape=(1, model.NumVars))
+    rhs -= expression.getConstant()
+    lb = -np.inf if sense == gp.GRB.LESS_EQUAL else rhs
+    ub = np.inf if sense == gp.GRB.GREATER_EQUAL else rhs
+    return Indicator(binary.index, int(value), row, lb, ub)
+
+
+def _reject_quadratic_constraints(model: gp.Model) -> None:
+    if model.NumQConstrs:
+        name = model.getQConstrs()[0].QCName
+        raise InputError(f"optimize: the constraint '{name}' is quadratic; {_CARRIES}. A quadratic objective is taken as well.")
+
+
+def _reject_other(model: gp.Model, columns: list[gp.Var]) -> None:
+    """Raise InputError for what a Program cannot hold, by name."""
+    markers = {marker.index for predictor in registry(model) for marker in predictor.sos}
+    for constraint in model.getSOSs() if model.NumSOS > len(markers) else []:
+        if constraint.index not in markers:
+            kind, members, _ = model.getSOS(constraint)
+            names = ", ".join(variable.VarName for variable in members[:5]) + (", ..." if len(members) > 5 else "")
+            raise InputError(f"optimize: the SOS constraint {constraint.index} of type {kind} on {names} is not accepted; {_CARRIES}.")
+    for variable, kind in zip(columns, model.getAttr("VType", columns), strict=True):
+        if kind in _SEMI:
+            raise InputError(
+                f"optimize: the variable '{variable.VarName}' is {_SEMI[kind]}. Use a binary variable and an indicator constraint instead."
+            )
+    if model.NumObj > 1:
+        raise InputError(f"optimize: the model has {model.NumObj} objectives; dcembed takes one. Set NumObj = 1 and weigh them yourself.")
+    if model.NumPWLObjVars:
+        name = next(variable.VarName for variable in columns if model.getPWLObj(variable))
+        raise InputError(f"optimize: the objective is piecewise linear in '{name}'; dcembed takes linear and convex quadratic objectives.")
+    if model.NumScenarios:
+        raise InputError(f"optimize: the model has {model.NumScenarios} scenarios; dcembed solves one. Use model.singleScenarioModel().")
