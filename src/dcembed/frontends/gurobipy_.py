@@ -147,8 +147,6 @@ def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | N
     model.update()
     model.setAttr("Start", columns, x.tolist())
     settings = {
-        # Set back last; without it Gurobi prints a line when OutputFlag is set back to 1.
-        "LogToConsole": 0,
         "OutputFlag": 0,
         "SolutionLimit": 1,
         # Look at complete starts as they are, and improve nothing; if the start is refused, search nothing.
@@ -159,6 +157,8 @@ def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | N
         "IterationLimit": 0.0,
         "TimeLimit": gp.GRB.INFINITY,
         "FeasibilityTol": min(max(2.0 * feasibility_tol, model.Params.FeasibilityTol), 1e-2),
+        # Set back last; without it Gurobi prints a line for each parameter that is set back.
+        "LogToConsole": 0,
     }
     with _parameters(model, settings):
         try:
@@ -172,15 +172,15 @@ def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | N
 
 @contextmanager
 def _parameters(model: gp.Model, settings: dict[str, Any]) -> Iterator[None]:
-    """Parameters of the model for a while, set back in reverse order."""
+    """Parameters of the model for a while, set back in the same order."""
     before = {name: model.getParamInfo(name)[2] for name in settings}
     try:
         for name, value in settings.items():
             model.setParam(name, value)
         yield
     finally:
-        for name in reversed(before):
-            model.setParam(name, before[name])
+        for name, value in before.items():
+            model.setParam(name, value)
 
 
 def _settings(model: gp.Model) -> dict[str, Any]:
