@@ -25,9 +25,11 @@ from dcembed.solvers import BACKENDS
 try:
     import gurobipy as gp
 except ModuleNotFoundError:
-    raise MissingPackageError('dcembed.gurobipy needs the package gurobipy, which is not installed. Run: pip install "dcembed[gurobi]"') from None
+    raise MissingPackageError(
+        'dcembed.gurobipy needs the package gurobipy, which is not installed. Run: pip install "dcembed[gurobi]"'
+    ) from None
 
-from dcembed.frontends.gurobipy_predictor import PredictorConstr, registry
+from dcembed.frontends.gurobipy_predictor import registry
 
 Array = np.ndarray
 
@@ -48,15 +50,19 @@ _CARRIES = "dcembed takes linear and indicator constraints beside the networks"
 class Model(gp.Model):
     """A gurobipy model whose `optimize` minds the embedded networks; without any it is Gurobi's own."""
 
-    def optimize(self, callback: Any = None, time_limit: float | None = None, **options: Any) -> Result | None:
+    def optimize(  # type: ignore[override]
+        self, callback: Any = None, wheres: Any = None, *, time_limit: float | None = None, **options: Any
+    ) -> Result | None:
         """Solve with `dcembed.gurobipy.optimize`, or with Gurobi where nothing is embedded.
 
         `callback` is called with each `dcembed.Iteration`, or, where nothing is embedded, by Gurobi with (model, where).
         """
-        if not registry(self):
-            super().optimize(*([] if callback is None else [callback]))
-            return None
-        return optimize(self, time_limit, **({} if callback is None else {"callback": callback}), **options)
+        if registry(self):
+            return optimize(self, time_limit, **({} if callback is None else {"callback": callback}), **options)
+        if time_limit is not None or options:
+            raise InputError("optimize: no network is embedded in the model, so Gurobi solves it; use its parameters, such as TimeLimit.")
+        super().optimize(*(argument for argument in (callback, wheres) if argument is not None))
+        return None
 
 
 def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> Result:

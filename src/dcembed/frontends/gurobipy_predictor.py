@@ -194,7 +194,7 @@ class PredictorConstr:
             return self._point
         try:
             values = np.array(self.gp_model.getAttr("X", self._batch.variables), dtype=np.float64)
-            return self._batch.values(values), self.output.X
+            return self._batch.values(values), np.asarray(self.output.X)
         except gp.GurobiError:
             message = "The model has no solution: it was not optimized, changed since, or no feasible point was found."
             raise NoSolutionError(f"{message} Call dcembed.gurobipy.optimize(model) first.") from None

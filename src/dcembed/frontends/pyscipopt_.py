@@ -87,8 +87,8 @@ class Extraction:
             point[column] = row.solve_for(column, x)
         values = {variable.ptr(): float(value) for variable, value in zip(self.variables, point, strict=True)}
         for item in self.indicators:
-            row = float((item.indicator.coefficients @ point)[0])
-            values[item.slack.ptr()] = max(row - item.indicator.ub, 0.0)
+            excess = float((item.indicator.coefficients @ point)[0]) - item.indicator.ub
+            values[item.slack.ptr()] = max(excess, 0.0)
         return values
 
 

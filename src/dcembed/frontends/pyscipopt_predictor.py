@@ -17,7 +17,9 @@ from dcembed.program.embedding import Embedding
 try:
     import pyscipopt
 except ModuleNotFoundError:
-    raise MissingPackageError('dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"') from None
+    raise MissingPackageError(
+        'dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"'
+    ) from None
 
 Array = np.ndarray
 
