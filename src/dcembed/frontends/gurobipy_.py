@@ -19,6 +19,7 @@ from dcembed.engine.solve import solve
 from dcembed.errors import InputError, MissingPackageError
 from dcembed.program.embedding import Embedding
 from dcembed.program.program import Indicator, Program
+from dcembed.program.verify import predict, verify
 from dcembed.result import Result
 from dcembed.solvers import BACKENDS
 
@@ -136,19 +137,27 @@ def restore(model: gp.Model, result: Result, verbose: bool = True) -> None:
         predictor.forget()
     if not result.is_feasible or result.x is None:
         return
-    reason = _pass_solution(model, result.x, result.feasibility_tol)
+    x = _within_bounds(result)
+    reason = _pass_solution(model, x, result)
     if reason is None:
         return
     model.reset()
     for predictor, embedding in zip(registry(model), result.embeddings, strict=True):
-        predictor.keep(embedding.points(result.x), result.x[embedding.outputs])
+        predictor.keep(embedding.points(x), x[embedding.outputs])
     if verbose:
         print(f"Gurobi does not take the point ({reason}), so var.X is not set: read result.x[var.index], or the values of the predictors.")
 
 
-def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | None:
+def _within_bounds(result: Result) -> Array:
+    """The best point, moved onto the bounds that it leaves by a rounding error: Gurobi would do so without predicting again."""
+    assert result.x is not None
+    x = predict(result.embeddings, np.clip(result.x, result.program.lb, result.program.ub))
+    return x if verify(result.program, result.embeddings, x).violation <= result.feasibility_tol else result.x
+
+
+def _pass_solution(model: gp.Model, x: Array, result: Result) -> str | None:
     """Have Gurobi accept `x` as its solution, and nothing else; the reason if it does not."""
-    columns = model.getVars()
+    columns, tolerance = model.getVars(), 2.0 * result.feasibility_tol
     model.NumStart = 1
     model.update()
     model.setAttr("Start", columns, x.tolist())
@@ -162,7 +171,7 @@ def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | N
         "NodeLimit": 0.0,
         "IterationLimit": 0.0,
         "TimeLimit": gp.GRB.INFINITY,
-        "FeasibilityTol": min(max(2.0 * feasibility_tol, model.Params.FeasibilityTol), 1e-2),
+        "FeasibilityTol": min(max(tolerance, model.Params.FeasibilityTol), 1e-2),
         # Set back last; without it Gurobi prints a line for each parameter that is set back.
         "LogToConsole": 0,
     }
@@ -171,8 +180,12 @@ def _pass_solution(model: gp.Model, x: Array, feasibility_tol: float) -> str | N
             gp.Model.optimize(model)
         except gp.GurobiError as error:
             return str(error)
-    if model.SolCount == 0 or not np.allclose(model.getAttr("X", columns), x, rtol=1e-9, atol=1e-9):
+    if model.SolCount == 0:
         return "its own tolerances find it infeasible"
+    # Gurobi may move a start by the little by which it violates a row; the networks must agree to what it has made of it.
+    taken = np.array(model.getAttr("X", columns))
+    if not np.allclose(taken, x, rtol=1e-9, atol=tolerance) or verify(result.program, result.embeddings, taken).violation > tolerance:
+        return "it made another one of it"
     return None
 
 
