@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -92,6 +94,16 @@ def test_the_three_problems_give_what_their_matrices_give(problem, model, tmp_pa
     assert predictor.get_error().max() <= 1e-6
     assert model.Status == gp.GRB.SOLUTION_LIMIT
     assert {name: model.getParamInfo(name)[2] for name in parameters} == parameters
+
+
+def test_gurobi_itself_prints_nothing(capsys):
+    with gp.Env() as env, gp.Model(env=env) as model:
+        write_milp(model)
+        capsys.readouterr()
+        optimize(model, verbose=False)
+        optimize(model, verbose=False)
+        assert capsys.readouterr().out == ""
+        assert (model.Params.OutputFlag, model.Params.LogToConsole) == (1, 1)
 
 
 def test_maximize_has_the_sign_of_the_user_in_the_model_and_is_minimized_in_the_result(model):
@@ -343,6 +355,23 @@ def test_gurobi_solves_the_subproblems_where_its_licence_carries_them(model, mon
     monkeypatch.setattr(front, "_has_pip_licence", lambda: True)
     assert front._choose_solver(large, embeddings, True) is None
     assert "they run on an open solver" in capsys.readouterr().out
+
+
+def test_reading_a_model_of_20000_rows_costs_at_most_twice_what_writing_it_does():
+    from benchmarks.frontend_gurobipy import main
+
+    seconds = main()
+    assert seconds["extract"] <= 2 * min(seconds["write lp"], seconds["write mps"])
+
+
+def test_without_gurobipy_the_command_that_installs_it_is_told():
+    code = "import sys; sys.modules['gurobipy'] = None; import dcembed.gurobipy"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert (
+        'MissingPackageError: dcembed.gurobipy needs the package gurobipy, which is not installed. Run: pip install "dcembed[gurobi]"'
+        in run.stderr
+    )
 
 
 # What a program cannot hold, each with the message that names it.

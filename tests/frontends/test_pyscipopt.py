@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import io
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -247,6 +249,16 @@ def test_a_model_that_nobody_uses_is_freed():
     gc.collect()
     assert reference() is None
     assert predictor.network is NETWORK
+
+
+def test_without_pyscipopt_the_command_that_installs_it_is_told():
+    code = "import sys; sys.modules['pyscipopt'] = None; import dcembed.pyscipopt"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 1
+    assert (
+        'MissingPackageError: dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"'
+        in run.stderr
+    )
 
 
 # What a program cannot hold, each with the message that names it.

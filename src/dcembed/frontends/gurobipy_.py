@@ -132,7 +132,7 @@ def extract(model: gp.Model) -> tuple[Program, list[Embedding]]:
 
 def restore(model: gp.Model, result: Result, verbose: bool = True) -> None:
     """Make the best feasible point the solution of the model."""
-    model.reset()
+    _discard_solution(model)
     for predictor in registry(model):
         predictor.forget()
     if not result.is_feasible or result.x is None:
@@ -141,7 +141,7 @@ def restore(model: gp.Model, result: Result, verbose: bool = True) -> None:
     reason = _pass_solution(model, x, result)
     if reason is None:
         return
-    model.reset()
+    _discard_solution(model)
     for predictor, embedding in zip(registry(model), result.embeddings, strict=True):
         predictor.keep(embedding.points(x), x[embedding.outputs])
     if verbose:
@@ -187,6 +187,11 @@ def _pass_solution(model: gp.Model, x: Array, result: Result) -> str | None:
     if not np.allclose(taken, x, rtol=1e-9, atol=tolerance) or verify(result.program, result.embeddings, taken).violation > tolerance:
         return "it made another one of it"
     return None
+
+
+def _discard_solution(model: gp.Model) -> None:
+    with _parameters(model, {"OutputFlag": 0, "LogToConsole": 0}):
+        model.reset()
 
 
 @contextmanager
