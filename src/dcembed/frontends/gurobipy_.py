@@ -51,9 +51,7 @@ _CARRIES = "dcembed takes linear and indicator constraints beside the networks"
 class Model(gp.Model):
     """A gurobipy model whose `optimize` minds the embedded networks; without any it is Gurobi's own."""
 
-    def optimize(  # type: ignore[override]
-        self, callback: Any = None, wheres: Any = None, *, time_limit: float | None = None, **options: Any
-    ) -> Result | None:
+    def optimize(self, callback: Any = None, wheres: Any = None, *, time_limit: float | None = None, **options: Any) -> Result | None:
         """Solve with `dcembed.gurobipy.optimize`, or with Gurobi where nothing is embedded.
 
         `callback` is called with each `dcembed.Iteration`, or, where nothing is embedded, by Gurobi with (model, where).
