@@ -41,3 +41,7 @@ class SolverLimitError(DcembedError, RuntimeError):
 
 class MissingBoundError(DcembedError, ValueError):
     """An indicator needs a finite bound that the program does not give."""
+
+
+class NoSolutionError(DcembedError, RuntimeError):
+    """Values were asked of a model that has no solution."""

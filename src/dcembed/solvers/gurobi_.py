@@ -146,7 +146,8 @@ class GurobiSession:
         if "MIPGap" not in self._options:
             model.Params.MIPGap = limits.gap
         interrupted: list[bool] = []
-        _optimize(model, _stop_when(limits.interrupted, interrupted))
+        columns = model.getVars()[: self._columns.size]
+        _optimize(model, _watch(limits, columns, interrupted))
         if model.Status == GRB.INTERRUPTED and not interrupted:
             # While it works Gurobi takes Ctrl-C for itself; this hands it to whoever handles it in this process.
             signal.raise_signal(signal.SIGINT)
@@ -175,11 +176,13 @@ def _optimize(model: gp.Model, callback: Callable | None) -> None:
         raise RuntimeError(f"Gurobi error {error.errno}: {error}") from None
 
 
-def _stop_when(interrupted: Callable[[], bool], seen: list[bool]) -> Callable:
+def _watch(limits: Limits, columns: list[gp.Var], interrupted: list[bool]) -> Callable:
     def callback(model: gp.Model, where: int) -> None:
-        if interrupted():
-            seen.append(True)
+        if limits.interrupted():
+            interrupted.append(True)
             model.terminate()
+        elif where == GRB.Callback.MIPSOL and limits.on_solution is not None:
+            limits.on_solution(np.array(model.cbGetSolution(columns)))
 
     return callback
 

@@ -1,0 +1,18 @@
+"""Embed trained networks in gurobipy models, with the call of gurobi-ml.
+
+Examples
+--------
+>>> import gurobipy as gp
+>>> from dcembed.gurobipy import add_predictor_constr, optimize
+>>> model = gp.Model()  # doctest: +SKIP
+>>> x = model.addMVar(2, lb=-1, ub=1)  # doctest: +SKIP
+>>> predictor = add_predictor_constr(model, network, x)  # doctest: +SKIP
+>>> model.setObjective(predictor.output.sum())  # doctest: +SKIP
+>>> optimize(model, time_limit=60)  # doctest: +SKIP
+"""
+
+from dcembed.errors import NoSolutionError
+from dcembed.frontends.gurobipy_ import Model, optimize
+from dcembed.frontends.gurobipy_predictor import PredictorConstr, add_predictor_constr
+
+__all__ = ["Model", "NoSolutionError", "PredictorConstr", "add_predictor_constr", "optimize"]

@@ -1,0 +1,19 @@
+"""Embed trained networks in PySCIPOpt models, with the call of PySCIPOpt-ML.
+
+Examples
+--------
+>>> import pyscipopt
+>>> from dcembed.pyscipopt import add_predictor_constr, optimize
+>>> scip = pyscipopt.Model()
+>>> x = [scip.addVar(lb=-1, ub=1) for _ in range(2)]
+>>> predictor = add_predictor_constr(scip, network, x)  # doctest: +SKIP
+>>> scip.setObjective(predictor.output[0, 0])  # doctest: +SKIP
+>>> result = optimize(scip, time_limit=60)  # doctest: +SKIP
+>>> result.value(x)  # doctest: +SKIP
+"""
+
+from dcembed.errors import NoSolutionError
+from dcembed.frontends.pyscipopt_ import ScipResult, optimize
+from dcembed.frontends.pyscipopt_predictor import PredictorConstr, add_predictor_constr
+
+__all__ = ["NoSolutionError", "PredictorConstr", "ScipResult", "add_predictor_constr", "optimize"]
