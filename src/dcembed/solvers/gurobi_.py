@@ -177,12 +177,19 @@ def _optimize(model: gp.Model, callback: Callable | None) -> None:
 
 
 def _watch(limits: Limits, columns: list[gp.Var], interrupted: list[bool]) -> Callable:
+    best = np.inf
+
     def callback(model: gp.Model, where: int) -> None:
+        nonlocal best
         if limits.interrupted():
             interrupted.append(True)
             model.terminate()
         elif where == GRB.Callback.MIPSOL and limits.on_solution is not None:
-            limits.on_solution(np.array(model.cbGetSolution(columns)))
+            # Gurobi also tells of solutions that do not improve.
+            objective = model.cbGet(GRB.Callback.MIPSOL_OBJ)
+            if objective < best:
+                best = objective
+                limits.on_solution(np.array(model.cbGetSolution(columns)))
 
     return callback
 
