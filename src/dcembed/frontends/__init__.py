@@ -1,0 +1,1 @@
+"""Front ends: each extracts a Program and Embeddings from a modelling tool and restores the answer into it."""
