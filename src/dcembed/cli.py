@@ -50,7 +50,9 @@ def _build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="dcembed", description="Trained neural networks inside optimization models.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"dcembed {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="{solve,info}")
-    _add_solve(commands.add_parser("solve", help="solve a model file with networks in it", allow_abbrev=False, epilog=__doc__.splitlines()[-1]))
+    _add_solve(
+        commands.add_parser("solve", help="solve a model file with networks in it", allow_abbrev=False, epilog=__doc__.splitlines()[-1])
+    )
     info = commands.add_parser("info", help="describe a network file", allow_abbrev=False)
     info.add_argument("network", help="an .onnx, .npz or .safetensors file")
     info.add_argument("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the file does not say it")
@@ -148,7 +150,9 @@ def _read_pairs(pairs: list[str], flag: str, given: dict[str, Any]) -> dict[str,
         name, equals, text = pair.partition("=")
         name = name.strip().replace("-", "_") if flag == "--option" else name.strip()
         if not equals or not name:
-            raise InputError(f"{flag} {pair}: NAME=VALUE is expected" + (f"; the names are {_option_names()}." if flag == "--option" else "."))
+            raise InputError(
+                f"{flag} {pair}: NAME=VALUE is expected" + (f"; the names are {_option_names()}." if flag == "--option" else ".")
+            )
         if name in read or name in given:
             raise InputError(f"{flag} {pair}: {name} is given twice.")
         read[name] = _parse_value(text.strip())
@@ -191,7 +195,9 @@ def _describe(name: str, host: Any, embeddings: list[Any]) -> None:
         print(f"  {embedding.network}")
         shown = min(3, embedding.num_evaluations)
         for row in range(shown):
-            entries = [_show_entry(points, row, j, embedding.network.num_inputs, host.names) for j in range(min(6, embedding.network.num_inputs))]
+            entries = [
+                _show_entry(points, row, j, embedding.network.num_inputs, host.names) for j in range(min(6, embedding.network.num_inputs))
+            ]
             outputs = [host.names[column] for column in embedding.outputs[row][:6]]
             print(f"    {_join(outputs, embedding.network.num_outputs)} = f({_join(entries, embedding.network.num_inputs)})")
         if embedding.num_evaluations > shown:
@@ -212,7 +218,9 @@ def _closing_line(result: Any, sense: int) -> str:
     if result.x is None:
         return f"{result.status.name}: no point found, {result.seconds:.2f} s"
     kind = "feasible" if result.is_feasible else "NOT feasible"
-    return f"{result.status.name}: objective {sense * result.objective:.9g}, violation {result.violation:.2g} ({kind}), {result.seconds:.2f} s"
+    return (
+        f"{result.status.name}: objective {sense * result.objective:.9g}, violation {result.violation:.2g} ({kind}), {result.seconds:.2f} s"
+    )
 
 
 # info

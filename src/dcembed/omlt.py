@@ -1,10 +1,10 @@
 """Networks of OMLT without activation binaries.
 
-    from dcembed.omlt import DCEmbedFormulation
+from dcembed.omlt import DCEmbedFormulation
 
-    m.nn = OmltBlock()
-    m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
-    SolverFactory("dcembed").solve(m, tee=True)
+m.nn = OmltBlock()
+m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
+SolverFactory("dcembed").solve(m, tee=True)
 """
 
 from dcembed.errors import MissingPackageError

@@ -17,7 +17,9 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingPackageError('A picture needs the package matplotlib, which is not installed. Run: pip install "dcembed[plot]"') from None
+        raise MissingPackageError(
+            'A picture needs the package matplotlib, which is not installed. Run: pip install "dcembed[plot]"'
+        ) from None
 
 
 def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") -> None:

@@ -85,7 +85,9 @@ def build_embedding(host: Host, network: Any, inputs: Any, outputs: Any, input_s
     source = select(host.names, inputs, network.num_inputs, "inputs")
     target = select(host.names, outputs, network.num_outputs, "outputs")
     if (target.columns < 0).any():
-        raise InputError("outputs: a number stands where a column is expected. Bound or fix the column of the prediction in the model instead.")
+        raise InputError(
+            "outputs: a number stands where a column is expected. Bound or fix the column of the prediction in the model instead."
+        )
     if len(source.columns) != len(target.columns):
         raise InputError(
             f"inputs give {len(source.columns)} evaluations of the network but outputs give {len(target.columns)}. Both count the evaluations."
@@ -100,7 +102,12 @@ def read_embeddings(path: str | Path, host: Host) -> list[Embedding]:
     embeddings = []
     for number, entry in enumerate(entries):
         where = f"{path}, embedding {number}"
-        if not isinstance(entry, dict) or not {"network", "inputs", "outputs"} <= set(entry) <= {"network", "inputs", "outputs", "input_shape"}:
+        if not isinstance(entry, dict) or not {"network", "inputs", "outputs"} <= set(entry) <= {
+            "network",
+            "inputs",
+            "outputs",
+            "input_shape",
+        }:
             keys = ", ".join(map(str, entry)) if isinstance(entry, dict) else repr(entry)
             raise InputError(f"{where}: network, inputs and outputs are expected (input_shape is optional), received {keys}.")
         try:

@@ -1,13 +1,14 @@
 """OMLT: its network definitions as a Network, and a formulation for its blocks.
 
-    m.nn = OmltBlock()
-    m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
-    SolverFactory("dcembed").solve(m)
+m.nn = OmltBlock()
+m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
+SolverFactory("dcembed").solve(m)
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,10 @@ def _convolution(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
 def _max_pool(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
     """The largest of each window, halving the windows: short ones are filled up with their first entry."""
     _check_activation(layer)
+    if layer.input_size[0] > 1:
+        raise Unsupported(
+            "pools several channels, where OMLT takes one maximum over all of them; load the model itself with dcembed.load_network"
+        )
     windows = [
         [np.ravel_multi_index(index, layer.input_size) for _, index in layer.kernel_index_with_input_indexes(depth, row, column)]
         for depth, row, column in layer.output_indexes
@@ -164,7 +169,7 @@ def _max_pool(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
     longest = max(len(window) for window in windows)
     entries = np.array([window + window[:1] * (longest - len(window)) for window in windows])
     flat = builder.reshape(value, (math.prod(layer.input_size),))
-    parts = [select(builder, flat, lambda a, column=column: a[column]) for column in entries.T]
+    parts: list[Any] = [select(builder, flat, partial(np.take, indices=column)) for column in entries.T]
     while len(parts) > 1:
         paired = [take_maximum(builder, left, right) for left, right in zip(parts[0::2], parts[1::2], strict=False)]
         parts = [*paired, *parts[2 * len(paired) :]]

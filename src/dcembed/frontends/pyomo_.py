@@ -1,8 +1,8 @@
 """Pyomo: a model with embedded networks as a Program and Embeddings, and the answer back in its variables.
 
-    host = extract(model)
-    result = dcembed.solve(host.program, host.embeddings)
-    restore(host, result.x)
+host = extract(model)
+result = dcembed.solve(host.program, host.embeddings)
+restore(host, result.x)
 """
 
 from __future__ import annotations
@@ -225,7 +225,9 @@ def _build(
             indicators=disjuncts.indicators(columns, n),
         )
     except DcembedError as error:
-        raise InputError(f"The model '{model.name}' cannot be solved. {error}") from None
+        # Everything else was checked by name before.
+        name = next((objective.name for objective in model.component_data_objects(pyo.Objective, active=True)), "")
+        raise InputError(f"Objective '{name}' is quadratic, but not convex. {error}") from None
     embeddings = tuple(
         Embedding(network.network, AffineInputs(_widen(terms.matrix(columns), n), terms.constant.reshape(len(network.input), -1)), target)
         for network, terms, target in zip(networks, inputs, targets, strict=True)

@@ -66,7 +66,9 @@ def read_disjuncts(visitor: Any, model: Any, read_rows: Callable[[Iterable[Any]]
     binaries = read_terms(visitor, [(_namer(disjunct), binary) for disjunct, binary in disjuncts], TRANSFORM)
     rows = [read_rows(disjunct.component_data_objects(pyo.Constraint, active=True)) for disjunct, _ in disjuncts]
     disjunctions = list(model.component_data_objects(Disjunction, active=True))
-    choices = read_terms(visitor, [(_namer(choice), sum(d.binary_indicator_var for d in choice.disjuncts)) for choice in disjunctions], TRANSFORM)
+    choices = read_terms(
+        visitor, [(_namer(choice), sum(d.binary_indicator_var for d in choice.disjuncts)) for choice in disjunctions], TRANSFORM
+    )
     upper = np.array([1.0 if choice.xor else np.inf for choice in disjunctions])
     return DisjunctRows(binaries, rows, choices, 1.0 - choices.constant, upper - choices.constant)
 

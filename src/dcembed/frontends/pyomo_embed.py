@@ -170,7 +170,9 @@ def _is_flat_item(value: Any) -> bool:
     """One expression or number. Pyomo's scalars are components as well, so they are looked at first."""
     if _is_indexed(value):
         return False
-    return isinstance(value, ComponentData | IndexedComponent | str) or hasattr(value, "is_expression_type") or not isinstance(value, Iterable)
+    return (
+        isinstance(value, ComponentData | IndexedComponent | str) or hasattr(value, "is_expression_type") or not isinstance(value, Iterable)
+    )
 
 
 def _is_flat(value: Any) -> bool:

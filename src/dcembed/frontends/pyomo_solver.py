@@ -130,7 +130,7 @@ class DCEmbedSolver:
         result = solve(host.program, list(host.embeddings), start=current_point(host) if warmstart else None, options=checked)
         self.result, self._host = result, host
         results = build_results(model, host, result)
-        if not result.is_feasible:
+        if not result.is_feasible or result.x is None:
             logger.warning("No feasible point was found for '%s', so no values were loaded. %s", model.name, result.status.help)
         elif load_solutions:
             restore(host, result.x)

@@ -26,7 +26,9 @@ def list_layers(path: Path) -> list[OnnxLayer]:
     try:
         graph = onnx.load(str(path), load_external_data=False).graph
     except Exception as error:
-        raise NetworkError(f"{path} is not a readable ONNX file ({type(error).__name__}). Export the model again, or check the download.") from None
+        raise NetworkError(
+            f"{path} is not a readable ONNX file ({type(error).__name__}). Export the model again, or check the download."
+        ) from None
     return [
         OnnxLayer(index, node.name or ", ".join(node.output), node.op_type, node.domain in ("", "ai.onnx") and node.op_type in OPERATORS)
         for index, node in enumerate(graph.node)
