@@ -244,11 +244,11 @@ def test_batches():
     created = dcembed.pyomo.embed(m.nn, NETWORK, inputs=rows)
     assert [v.name for row in created.output for v in row] == ["nn.outputs[0,0]", "nn.outputs[1,0]", "nn.outputs[2,0]"]
     whole = dcembed.pyomo.embed(m.nn, NETWORK, inputs=m.z)
-    assert whole.output[0][0].name == "nn.outputs_0[0,0]"
+    assert whole.output[0][0].name == "nn.outputs_2[0,0]"
     assert whole.input[1] == (m.z[1, 0], m.z[1, 1])
     arrays = dcembed.pyomo.embed(m, NETWORK, inputs=np.array(rows, dtype=object), outputs=m.nn.outputs)
     assert len(arrays.input) == 3
-    m.o = pyo.Objective(expr=sum(m.nn.outputs.values()) + sum(m.nn.outputs_0.values()))
+    m.o = pyo.Objective(expr=sum(m.nn.outputs.values()) + sum(m.nn.outputs_2.values()))
     solve(m)
     assert max(e.get_error().max() for e in (created, whole, arrays)) < 1e-5
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.common.modeling import unique_component_name
 from pyomo.core.base.block import BlockData
 from pyomo.core.base.component import ComponentData
 from pyomo.core.base.indexed_component import IndexedComponent
@@ -75,7 +75,8 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
         whose members are taken in the order of its index set and cut into rows of n_in.
     outputs
         n_out variables or linear expressions, or k rows of them, or an indexed component. None creates variables without bounds:
-        `block.outputs[j]`, or `block.outputs[i, j]` where inputs has k rows.
+        `block.outputs[j]`, or `block.outputs[i, j]` where inputs has k rows; `outputs_2` and so on if
+        the block has such a component already.
 
     Returns
     -------
@@ -188,7 +189,8 @@ def _check_entry(item: Any, what: str, block: Any) -> None:
 
 
 def _create_outputs(block: Any, k: int, width: int, is_batch: bool) -> tuple[tuple[Any, ...], ...]:
-    name = unique_component_name(block, "outputs")
+    free = (name for name in chain(["outputs"], (f"outputs_{number}" for number in count(2))) if not hasattr(block, name))
+    name = next(free)
     block.add_component(name, pyo.Var(range(k), range(width)) if is_batch else pyo.Var(range(width)))
     variable = block.component(name)
     return tuple(tuple(variable[(i, j) if is_batch else j] for j in range(width)) for i in range(k))
