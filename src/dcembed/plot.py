@@ -90,9 +90,9 @@ def _draw_violation(axes, result: Result) -> None:
     violation = np.array([max(record.violation, floor) for record in known])
     fine = violation <= tolerance
     axes.set_yscale("log")
+    axes.set_ylim(floor / 3, max(violation.max(initial=0.0), tolerance) * 10)
     axes.axhline(tolerance, color=RED, linewidth=1, linestyle="--", label=f"tolerance {tolerance:.0e}")
     axes.plot(seconds[fine], violation[fine], ".", color=BLUE, markersize=6)
     axes.plot(seconds[~fine], violation[~fine], "x", color=RED, markersize=5)
-    axes.set_ylim(floor / 3, max(violation.max(initial=0.0), tolerance) * 10)
     axes.set_ylabel("violation")
     axes.legend(loc="best", frameon=False, fontsize=9)
