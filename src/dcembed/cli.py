@@ -68,7 +68,7 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     add("--outputs", nargs="+", metavar="NAME", help="columns that stand for the predictions")
     add("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the network file does not say it")
     add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the four above")
-    add("--start", metavar="FILE", help="begin from the point of a solution file")
+    add("--start", nargs="+", metavar="FILE", help="begin from the points of solution files, one after the other")
     add("--time-limit", type=float, metavar="SECONDS")
     add("--solver", help="backend of the subproblems; chosen by the problem if not given")
     add("--seed", type=int)
@@ -98,7 +98,7 @@ def _solve(arguments: argparse.Namespace) -> int:
         require_matplotlib()
     host = read_host(arguments.host)
     embeddings = _read_networks(arguments, host)
-    start = None if arguments.start is None else read_start(arguments.start, host)
+    start = None if arguments.start is None else [read_start(path, host) for path in arguments.start]
     if options.verbose:
         _describe(arguments.host, host, embeddings)
     result = solve(host.program, embeddings, start=start, options=options)

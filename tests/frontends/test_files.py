@@ -113,7 +113,7 @@ LP = "Minimize\n obj: x + 2 y\nSubject To\n"
         (
             "a.lp",
             f"{LP} c1: x + y >= 1\nBounds\n 3 <= y <= 2\nEnd\n",
-            "{path}: Program: the bounds of column 1 cross: lb = 3 > ub = 2.",
+            "{path}: the bounds of column 'y' cross: lb = 3 > ub = 2.",
         ),
     ],
 )

@@ -218,6 +218,10 @@ def _build_program(lp: Any, hessian: Any, sense: int, names: list[str]) -> Progr
     for number, kind in enumerate(kinds):
         if kind.startswith("kSemi"):
             raise InputError(f"column '{names[number]}' is semi-continuous or semi-integer. Write it with a binary column and two rows.")
+    crossed = np.flatnonzero(np.array(lp.col_lower_) > np.array(lp.col_upper_))
+    if crossed.size:
+        first = crossed[0]
+        raise InputError(f"the bounds of column '{names[first]}' cross: lb = {lp.col_lower_[first]:g} > ub = {lp.col_upper_[first]:g}.")
     matrix = lp.a_matrix_
     form = sp.csc_array if matrix.format_.name == "kColwise" else sp.csr_array
     rows = form((np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_)), shape=(lp.num_row_, lp.num_col_))

@@ -7,8 +7,10 @@ restore(host, result.x)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -106,6 +108,16 @@ def current_point(host: Host) -> Array:
         if variable.value is not None:
             w[number] = variable.value
     return w
+
+
+def name_columns(host: Host, message: str) -> str:
+    """A message of the engine with the names of variables where it has numbers of columns."""
+
+    def name(match: re.Match) -> str:
+        noun = "Variable" if match.group(1) == "Column" else "variable"
+        return f"{noun} '{host.variables[int(match.group(2))].name}'" if int(match.group(2)) < len(host.variables) else match.group(0)
+
+    return re.sub(r"\b(Column|column) (\d+)", name, message)
 
 
 # Reading.
@@ -228,11 +240,14 @@ def _build(
         # Everything else was checked by name before.
         name = next((objective.name for objective in model.component_data_objects(pyo.Objective, active=True)), "")
         raise InputError(f"Objective '{name}' is quadratic, but not convex. {error}") from None
-    embeddings = tuple(
-        Embedding(network.network, AffineInputs(_widen(terms.matrix(columns), n), terms.constant.reshape(len(network.input), -1)), target)
-        for network, terms, target in zip(networks, inputs, targets, strict=True)
-    )
+    embeddings = tuple(map(partial(_build_embedding, columns, n), networks, inputs, targets))
     return Host(program, embeddings, columns.variables, sense)
+
+
+def _build_embedding(columns: Columns, n: int, network: EmbeddedNetwork, inputs: Terms, target: Array) -> Embedding:
+    k = len(network.input)
+    mapped = AffineInputs(_widen(inputs.matrix(columns), n), inputs.constant.reshape(k, -1))
+    return Embedding(network.network, mapped, target.reshape(k, -1))
 
 
 def _read_variables(variables: list[Any]) -> tuple[Array, Array, Array]:

@@ -13,8 +13,8 @@ from pyomo.core.base import SymbolMap
 from pyomo.opt import ProblemSense, Solution, SolutionStatus, SolverResults, SolverStatus, TerminationCondition
 
 from dcembed.engine.solve import solve
-from dcembed.errors import InputError
-from dcembed.frontends.pyomo_ import Host, current_point, extract, restore
+from dcembed.errors import InputError, MissingBoundError
+from dcembed.frontends.pyomo_ import Host, current_point, extract, name_columns, restore
 from dcembed.options import Options
 from dcembed.result import Result, Status
 from dcembed.version import __version__
@@ -127,7 +127,10 @@ class DCEmbedSolver:
         host = extract(model)
         if checked.verbose and host.sense < 0:
             print("The model is maximized: the log shows minus its objective.")
-        result = solve(host.program, list(host.embeddings), start=current_point(host) if warmstart else None, options=checked)
+        try:
+            result = solve(host.program, list(host.embeddings), start=current_point(host) if warmstart else None, options=checked)
+        except MissingBoundError as error:
+            raise MissingBoundError(name_columns(host, str(error))) from None
         self.result, self._host = result, host
         results = build_results(model, host, result)
         if not result.is_feasible or result.x is None:
