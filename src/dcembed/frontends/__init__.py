@@ -1,1 +1,1 @@
-"""Front ends: each extracts a Program and Embeddings from a modelling tool and restores the answer into it."""
+"""Front ends: one file for each modelling tool. They extract a Program and Embeddings from the user's model, and restore the answer."""

@@ -69,11 +69,12 @@ class Host:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """lb <= terms <= ub, one row per constraint."""
+    """lb <= terms <= ub, one row per constraint; `names` are called for messages."""
 
     terms: Terms
     lb: Array
     ub: Array
+    names: list[Any]
 
 
 def extract(model: Any) -> Host:
@@ -158,11 +159,10 @@ def _read_rows(visitor: Any, constraints: Iterable[Any]) -> _Rows:
             named.append((_namer(constraint), body))
     terms = read_terms(visitor, named, LINEAR)
     limits = np.array(bounds, dtype=np.float64).reshape(-1, 2)
-    _translate_quadratic(terms, [name for name, _ in named])
     unknown = np.flatnonzero(np.isnan(limits).any(axis=1))
     if unknown.size:
         raise InputError(f"{named[unknown[0]][0]()} has a bound that is not a number.")
-    return _Rows(terms, limits[:, 0] - terms.constant, limits[:, 1] - terms.constant)
+    return _Rows(terms, limits[:, 0] - terms.constant, limits[:, 1] - terms.constant, [name for name, _ in named])
 
 
 def _bounded(constraint: Any) -> tuple[float | None, Any, float | None]:
@@ -175,12 +175,6 @@ def _bounded(constraint: Any) -> tuple[float | None, Any, float | None]:
 
 def _namer(constraint: Any) -> Any:
     return lambda: f"Constraint '{constraint.name}'"
-
-
-def _translate_quadratic(terms: Terms, names: list[Any]) -> None:
-    """Quadratic constraints would be translated here; a Program has none, so they are refused."""
-    for row in terms.quadratic:
-        raise InputError(f"{names[row]()} has a quadratic term. {LINEAR}")
 
 
 def _read_entries(visitor: Any, network: EmbeddedNetwork, kind: str) -> Terms:
@@ -217,6 +211,7 @@ def _build(
 ) -> Host:
     if columns.size == 0:
         raise InputError(f"The model '{model.name}' has no variables to solve for: all are fixed, or none is used.")
+    _refuse_quadratic([rows, *disjuncts.rows])
     lb, ub, integer = _read_variables(columns.variables)
     targets, links = _link_outputs(columns, outputs)
     n = columns.size + links.num_columns
@@ -242,6 +237,13 @@ def _build(
         raise InputError(f"Objective '{name}' is quadratic, but not convex. {error}") from None
     embeddings = tuple(map(partial(_build_embedding, columns, n), networks, inputs, targets))
     return Host(program, embeddings, columns.variables, sense)
+
+
+def _refuse_quadratic(parts: list[Any]) -> None:
+    """Quadratic constraints would be translated here; a Program has none."""
+    for rows in parts:
+        for row in rows.terms.quadratic:
+            raise InputError(f"{rows.names[row]()} has a quadratic term. {LINEAR}")
 
 
 def _build_embedding(columns: Columns, n: int, network: EmbeddedNetwork, inputs: Terms, target: Array) -> Embedding:
