@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +23,18 @@ def test_an_example_runs_and_ends_feasible(path):
     assert "NOT feasible" not in run.stdout
     for picture in re.findall(r"Picture: (\S+)", run.stdout):
         assert (ROOT / picture).stat().st_size > 20_000
+
+
+def test_the_example_of_the_command_line():
+    folder = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]}
+    run = subprocess.run(["sh", "examples/command_line.sh"], capture_output=True, text=True, timeout=200, cwd=ROOT, env=environment)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("LOCALLY_SOLVED") == 2
+    assert "NOT" not in run.stdout
+    assert json.loads((ROOT / "out" / "reactor.json").read_text())["objective"] > 1.0
+    assert (ROOT / "out" / "reactor_run.png").stat().st_size > 20_000
+    assert "margin2 " in (ROOT / "out" / "two_reactors.sol").read_text()
 
 
 def test_the_reactor_is_run_within_its_limits():

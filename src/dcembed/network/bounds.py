@@ -135,7 +135,7 @@ def _trace_back(
 
     def spread(coefficients: Array | None, affine: Affine) -> None:
         for source, block in affine.weights.items():
-            part = sign * _rows(block, units)[None] if coefficients is None else coefficients @ block
+            part = sign * _rows(block, units)[None] if coefficients is None else _times(coefficients, block)
             weights[source] = weights[source] + part if source in weights else np.broadcast_to(part, (k, q, part.shape[2]))
 
     spread(None, stage)
@@ -153,6 +153,12 @@ def _trace_back(
     if 0 in weights:
         total = total + np.einsum("kqd,kd->kq", weights[0], middle) + np.einsum("kqd,kd->kq", np.abs(weights[0]), radius)
     return total
+
+
+def _times(coefficients: Array, block: Matrix) -> Array:
+    """coefficients @ block for coefficients of shape (k, q, n); sparse matrices take two axes only."""
+    k, q, n = coefficients.shape
+    return (coefficients.reshape(k * q, n) @ block).reshape(k, q, -1)
 
 
 def _rows(block: Matrix, rows: Array) -> Array:

@@ -1,0 +1,277 @@
+"""The command line: `dcembed solve` and `dcembed info`.
+
+Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dcembed.errors import DcembedError, InputError, MissingPackageError
+from dcembed.options import Options
+from dcembed.version import __version__
+
+FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
+PICTURES = (".png", ".pdf", ".svg")
+
+
+class _Parser(argparse.ArgumentParser):
+    """One line for a mistake, not the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        sys.exit(BAD_INPUT)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    try:
+        arguments = _build_parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        return int(arguments.run(arguments))
+    except (DcembedError, OSError) as error:
+        sys.stderr.write(f"dcembed: {_one_line(error)}\n")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("dcembed: interrupted before a point was found\n")
+        return NONE_FOUND
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="dcembed", description="Trained neural networks inside optimization models.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"dcembed {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{solve,info}")
+    _add_solve(
+        commands.add_parser("solve", help="solve a model file with networks in it", allow_abbrev=False, epilog=__doc__.splitlines()[-1])
+    )
+    info = commands.add_parser("info", help="describe a network file", allow_abbrev=False)
+    info.add_argument("network", help="an .onnx, .npz or .safetensors file")
+    info.add_argument("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the file does not say it")
+    info.set_defaults(run=_info)
+    return parser
+
+
+def _add_solve(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("host", help="an .lp or .mps file, gzipped or not; linear or convex quadratic objective")
+    add("--network", help="an .onnx, .npz or .safetensors file")
+    add("--inputs", nargs="+", metavar="NAME", help="columns of the inputs: names, patterns with * and ?, numbers for constants")
+    add("--outputs", nargs="+", metavar="NAME", help="columns that stand for the predictions")
+    add("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the network file does not say it")
+    add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the four above")
+    add("--start", nargs="+", metavar="FILE", help="begin from the points of solution files, one after the other")
+    add("--time-limit", type=float, metavar="SECONDS")
+    add("--solver", help="backend of the subproblems; chosen by the problem if not given")
+    add("--seed", type=int)
+    add("--threads", type=int)
+    add("--quiet", action="store_true", help="no live log")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="any other option of dcembed.Options; may be repeated")
+    add("--solver-option", action="append", default=[], metavar="NAME=VALUE", help="an option of the backend; may be repeated")
+    add("--solution", metavar="FILE", help="write the point to a .json or .sol file")
+    add("--trace", metavar="FILE", help="write the improving points to a .csv file")
+    add("--plot", metavar="FILE", help="draw the run to a .png, .pdf or .svg file")
+    parser.set_defaults(run=_solve)
+
+
+# solve
+
+
+def _solve(arguments: argparse.Namespace) -> int:
+    from dcembed.engine.solve import solve
+    from dcembed.frontends.files_ import SOLUTIONS, read_host, read_start, write_solution, write_trace
+    from dcembed.plot import plot_run, require_matplotlib
+
+    options = _read_options(arguments)
+    _check_target(arguments.solution, SOLUTIONS)
+    _check_target(arguments.trace, (".csv",))
+    _check_target(arguments.plot, PICTURES)
+    if arguments.plot:
+        require_matplotlib()
+    host = read_host(arguments.host)
+    embeddings = _read_networks(arguments, host)
+    start = None if arguments.start is None else [read_start(path, host) for path in arguments.start]
+    if options.verbose:
+        _describe(arguments.host, host, embeddings)
+    result = solve(host.program, embeddings, start=start, options=options)
+    if host.sense < 0 and result.x is not None and options.verbose:
+        print(f"Objective of the file, maximized: {-result.objective:.9g}")
+    if not options.verbose:
+        print(_closing_line(result, host.sense))
+    for target, write in ((arguments.solution, write_solution), (arguments.trace, write_trace)):
+        if target:
+            write(target, host, result)
+            print(f"Written: {target}")
+    if arguments.plot:
+        plot_run(result, arguments.plot, host.sense, f"{Path(arguments.host).name}: {result.status.name}")
+        print(f"Picture: {arguments.plot}")
+    return FOUND if result.is_feasible else NONE_FOUND
+
+
+def _read_networks(arguments: argparse.Namespace, host: Any) -> list[Any]:
+    from dcembed.frontends.files_ import build_embedding, read_embeddings
+
+    single = {"--network": arguments.network, "--inputs": arguments.inputs, "--outputs": arguments.outputs}
+    given = [name for name, value in single.items() if value is not None]
+    if arguments.embeddings:
+        if given or arguments.input_shape:
+            raise InputError(f"--embeddings stands for {', '.join(single)}; give one or the other.")
+        return read_embeddings(arguments.embeddings, host)
+    if len(given) < len(single):
+        missing = " and ".join(name for name in single if name not in given)
+        raise InputError(f"{missing} missing. Give --network, --inputs and --outputs, or --embeddings.")
+    return [build_embedding(host, arguments.network, arguments.inputs, arguments.outputs, arguments.input_shape)]
+
+
+def _read_options(arguments: argparse.Namespace) -> Options:
+    flags = {"time_limit": arguments.time_limit, "solver": arguments.solver, "seed": arguments.seed, "threads": arguments.threads}
+    settings = {name: value for name, value in flags.items() if value is not None}
+    if arguments.quiet:
+        settings["verbose"] = False
+    settings |= _read_pairs(arguments.option, "--option", settings)
+    if "callback" in settings:
+        raise InputError("--option callback: a callback is a Python function; it cannot be given on the command line.")
+    if arguments.solver_option:
+        settings["solver_options"] = _read_pairs(arguments.solver_option, "--solver-option", {})
+    return Options(**settings)
+
+
+def _read_pairs(pairs: list[str], flag: str, given: dict[str, Any]) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip().replace("-", "_") if flag == "--option" else name.strip()
+        if not equals or not name:
+            raise InputError(
+                f"{flag} {pair}: NAME=VALUE is expected" + (f"; the names are {_option_names()}." if flag == "--option" else ".")
+            )
+        if name in read or name in given:
+            raise InputError(f"{flag} {pair}: {name} is given twice.")
+        read[name] = _parse_value(text.strip())
+    return read
+
+
+def _parse_value(text: str) -> Any:
+    """A JSON value (number, true, false, null, object), or Python's spelling of it, or else the text itself."""
+    plain = {"True": True, "False": False, "None": None, "inf": float("inf")}
+    if text in plain:
+        return plain[text]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _option_names() -> str:
+    return ", ".join(field.name for field in fields(Options) if field.name != "callback")
+
+
+def _check_target(target: str | None, suffixes: tuple[str, ...]) -> None:
+    """A file that cannot be written is a mistake to hear of before the run."""
+    if target is None:
+        return
+    path = Path(target)
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{target} is not written: its name must end with {' or '.join(suffixes)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"{target} cannot be written: there is no folder {path.parent}.")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{target} cannot be written: no permission, or it is a folder.")
+
+
+def _describe(name: str, host: Any, embeddings: list[Any]) -> None:
+    """Which columns go where: patterns should hold no surprise."""
+    print(f"{name}: {host.program}, {'minimized' if host.sense > 0 else 'maximized (the log shows minus the objective)'}")
+    for embedding in embeddings:
+        points = embedding.affine_inputs(host.program.num_columns)
+        print(f"  {embedding.network}")
+        shown = min(3, embedding.num_evaluations)
+        for row in range(shown):
+            entries = [
+                _show_entry(points, row, j, embedding.network.num_inputs, host.names) for j in range(min(6, embedding.network.num_inputs))
+            ]
+            outputs = [host.names[column] for column in embedding.outputs[row][:6]]
+            print(f"    {_join(outputs, embedding.network.num_outputs)} = f({_join(entries, embedding.network.num_inputs)})")
+        if embedding.num_evaluations > shown:
+            print(f"    ... {embedding.num_evaluations} evaluations")
+    print()
+
+
+def _show_entry(points: Any, row: int, j: int, width: int, names: list[str]) -> str:
+    line = points.matrix[[row * width + j]]
+    return names[int(line.indices[0])] if line.nnz else f"{points.offset[row, j]:g}"
+
+
+def _join(entries: list[str], total: int) -> str:
+    return ", ".join([*entries, *(["..."] if total > len(entries) else [])])
+
+
+def _closing_line(result: Any, sense: int) -> str:
+    if result.x is None:
+        return f"{result.status.name}: no point found, {result.seconds:.2f} s"
+    kind = "feasible" if result.is_feasible else "NOT feasible"
+    return (
+        f"{result.status.name}: objective {sense * result.objective:.9g}, violation {result.violation:.2g} ({kind}), {result.seconds:.2f} s"
+    )
+
+
+# info
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from dcembed.importers import load_network
+
+    path = Path(arguments.network)
+    try:
+        network = load_network(path, input_shape=arguments.input_shape)
+    except MissingPackageError:
+        raise
+    except DcembedError:
+        _print_layers(path)
+        raise
+    print(f"{path}: {network}")
+    print(f"  inputs   {network.num_inputs:,}")
+    print(f"  outputs  {network.num_outputs:,}")
+    print(f"  units    {network.num_hidden:,} ReLU in {len(network.stages)} stages")
+    print("  can be embedded; predictions agree with the file's own\n")
+    print(f"  {'stage':<8} {'units':>9}  {'weights':>11}  reads")
+    for name, affine in _rows(network):
+        weights = sum(int(block.nnz) if hasattr(block, "nnz") else int((block != 0).sum()) for block in affine.weights.values())
+        reads = ", ".join("input" if source == 0 else f"stage {source}" for source in sorted(affine.weights)) or "nothing"
+        print(f"  {name:<8} {affine.num_rows:>9,}  {weights:>11,}  {reads}")
+    _print_layers(path)
+    return FOUND
+
+
+def _rows(network: Any) -> list[tuple[str, Any]]:
+    return [*((str(number), stage) for number, stage in enumerate(network.stages, start=1)), ("output", network.output)]
+
+
+def _print_layers(path: Path) -> None:
+    """Operations of an ONNX file, each with whether it is known."""
+    if path.suffix.lower() != ".onnx" or not path.is_file():
+        return
+    from dcembed.importers.onnx_layers import list_layers
+
+    print(f"\n  {'layer':>5}  {'operation':<22} {'':<13}  name")
+    for layer in list_layers(path):
+        known = "supported" if layer.is_known else "NOT SUPPORTED"
+        print(f"  {layer.index:>5}  {layer.kind:<22} {known:<13}  {layer.name}")
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return "; ".join(line.strip().rstrip(";") for line in str(error).splitlines() if line.strip()).replace(":; ", ": ")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

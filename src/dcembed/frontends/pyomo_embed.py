@@ -1,0 +1,200 @@
+"""`dcembed.pyomo.embed`: note on a Pyomo block that a network ties its outputs to its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.core.base.block import BlockData
+from pyomo.core.base.component import ComponentData
+from pyomo.core.base.indexed_component import IndexedComponent
+from pyomo.gdp.disjunct import Disjunct, DisjunctData
+
+from dcembed.errors import InputError
+from dcembed.importers import load_network
+from dcembed.network.network import Network
+
+Array = np.ndarray
+
+# A plain attribute of the block: cloned and pickled with it, and no component, so that the model writes to files as before.
+ATTRIBUTE = "_dcembed_networks"
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedNetwork:
+    """What `embed` returns.
+
+    Parameters
+    ----------
+    block
+        Name of the block.
+    network
+        The network.
+    input, output
+        Pyomo expressions, k rows of n_in and of n_out entries.
+    """
+
+    block: str
+    network: Network
+    input: tuple[tuple[Any, ...], ...]
+    output: tuple[tuple[Any, ...], ...]
+
+    @property
+    def input_values(self) -> Array:
+        """Values of the inputs after a solve, shape (k, n_in)."""
+        return _values(self.input)
+
+    @property
+    def output_values(self) -> Array:
+        """Values of the outputs after a solve, shape (k, n_out)."""
+        return _values(self.output)
+
+    def get_error(self) -> Array:
+        """|output - prediction|, shape (k, n_out)."""
+        return np.abs(self.output_values - self.network(self.input_values))
+
+    def __repr__(self) -> str:
+        return f"EmbeddedNetwork({self.network} on '{self.block}', evaluated {len(self.input)} times)"
+
+
+def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> EmbeddedNetwork:
+    """Tie `outputs` to the predictions of a network at `inputs`, for `SolverFactory("dcembed")`.
+
+    Parameters
+    ----------
+    block
+        A Pyomo block or model. Deactivating it deactivates the network. Other solvers don't see the network.
+    network
+        Anything `dcembed.load_network` takes.
+    inputs
+        n_in variables, linear expressions, parameters or numbers; k rows of them for k evaluations; or an indexed component,
+        whose members are taken in the order of its index set and cut into rows of n_in.
+    outputs
+        n_out variables or linear expressions, or k rows of them, or an indexed component. None creates variables without bounds:
+        `block.outputs[j]`, or `block.outputs[i, j]` where inputs has k rows; `outputs_2` and so on if
+        the block has such a component already.
+
+    Returns
+    -------
+    EmbeddedNetwork
+        With `input`, `output`, `input_values`, `output_values` and `get_error()`.
+    """
+    _check_block(block)
+    network = load_network(network)
+    rows = _as_rows(inputs, network.num_inputs, "inputs", block)
+    if outputs is None:
+        is_batch = not _is_flat(inputs) or len(rows) > 1
+        targets = _create_outputs(block, len(rows), network.num_outputs, is_batch)
+    else:
+        targets = _as_rows(outputs, network.num_outputs, "outputs", block)
+    if len(targets) != len(rows):
+        raise InputError(
+            f"embed on '{block.name}': inputs has {len(rows)} rows but outputs has {len(targets)}. Give one row of outputs for each row of inputs."
+        )
+    embedded = EmbeddedNetwork(block.name, network, rows, targets)
+    if ATTRIBUTE not in vars(block):
+        setattr(block, ATTRIBUTE, [])
+    getattr(block, ATTRIBUTE).append(embedded)
+    return embedded
+
+
+def embedded_networks(model: Any) -> Iterator[EmbeddedNetwork]:
+    """Networks on the active blocks of a model, in the order of its blocks."""
+    for block in model.block_data_objects(descend_into=(pyo.Block, Disjunct)):
+        found = vars(block).get(ATTRIBUTE, ())
+        if found and not _is_off(block, model):
+            yield from found
+
+
+def _is_off(block: Any, model: Any) -> bool:
+    """Whether the block or one above it is deactivated. A network inside a disjunct that counts is refused."""
+    above = block
+    while above is not None:
+        if isinstance(above, DisjunctData) and (above.active or above.transformation_block is not None):
+            raise InputError(
+                f"A network is embedded on '{block.name}', inside the disjunct '{above.name}'. A prediction holds always, not only when "
+                "the disjunct is on. Embed on a block outside and use the outputs in the constraints of the disjunct."
+            )
+        if not above.active:
+            return True
+        above = None if above is model else above.parent_block()
+    return False
+
+
+def _check_block(block: Any) -> None:
+    if isinstance(block, IndexedComponent) and not isinstance(block, BlockData):
+        raise InputError(f"embed: '{block.name}' is an indexed {block.ctype.__name__}. Give one member of it, such as {block.name}[1].")
+    if not isinstance(block, BlockData):
+        raise InputError(f"embed: the first argument is a Pyomo block or model, received {type(block).__name__}.")
+    if not block.is_constructed():
+        raise InputError(f"embed: '{block.name}' is abstract. Make a concrete model with create_instance() first.")
+
+
+def _as_rows(value: Any, width: int, what: str, block: Any) -> tuple[tuple[Any, ...], ...]:
+    """k rows of `width` entries."""
+    items = _items(value)
+    if items and all(not _is_flat_item(item) for item in items):
+        rows = [_items(item) for item in items]
+    elif _is_indexed(value) or width == 1:
+        rows = [items[first : first + width] for first in range(0, len(items), width)]
+    else:
+        rows = [items]
+    for number, row in enumerate(rows):
+        if len(row) != width:
+            where = f"row {number} of {what}" if len(rows) > 1 else what
+            raise InputError(f"embed on '{block.name}': {where} has {len(row)} entries but the network has {width} {what}.")
+        for item in row:
+            _check_entry(item, what, block)
+    if not rows:
+        raise InputError(f"embed on '{block.name}': {what} is empty; the network has {width} {what}.")
+    return tuple(tuple(row) for row in rows)
+
+
+def _items(value: Any) -> list[Any]:
+    """Members of a list, array, table or indexed component; a single expression is a list of one."""
+    if _is_indexed(value) or isinstance(value, Mapping):
+        return list(value.values())
+    if _is_flat_item(value):
+        return [value]
+    return list(value.to_numpy() if hasattr(value, "to_numpy") else value)
+
+
+def _is_indexed(value: Any) -> bool:
+    return isinstance(value, IndexedComponent) and value.is_indexed()
+
+
+def _is_flat_item(value: Any) -> bool:
+    """One expression or number. Pyomo's scalars are components as well, so they are looked at first."""
+    if _is_indexed(value):
+        return False
+    return (
+        isinstance(value, ComponentData | IndexedComponent | str) or hasattr(value, "is_expression_type") or not isinstance(value, Iterable)
+    )
+
+
+def _is_flat(value: Any) -> bool:
+    return all(_is_flat_item(item) for item in _items(value))
+
+
+def _check_entry(item: Any, what: str, block: Any) -> None:
+    is_number = isinstance(item, int | float | np.number)
+    if not is_number and not (hasattr(item, "is_numeric_type") and item.is_numeric_type()):
+        raise InputError(
+            f"embed on '{block.name}': {what} has an entry of type {type(item).__name__}. Variables, linear expressions, parameters and numbers are accepted."
+        )
+
+
+def _create_outputs(block: Any, k: int, width: int, is_batch: bool) -> tuple[tuple[Any, ...], ...]:
+    free = (name for name in chain(["outputs"], (f"outputs_{number}" for number in count(2))) if not hasattr(block, name))
+    name = next(free)
+    block.add_component(name, pyo.Var(range(k), range(width)) if is_batch else pyo.Var(range(width)))
+    variable = block.component(name)
+    return tuple(tuple(variable[(i, j) if is_batch else j] for j in range(width)) for i in range(k))
+
+
+def _values(rows: tuple[tuple[Any, ...], ...]) -> Array:
+    return np.array([[pyo.value(entry) for entry in row] for row in rows], dtype=np.float64)

@@ -1,0 +1,219 @@
+"""`SolverFactory("dcembed")`: solve a Pyomo model with embedded networks and report in Pyomo's words."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from pyomo.common.collections import Bunch
+from pyomo.core.base import SymbolMap
+from pyomo.opt import ProblemSense, Solution, SolutionStatus, SolverResults, SolverStatus, TerminationCondition
+
+from dcembed.engine.solve import solve
+from dcembed.errors import InputError, MissingBoundError
+from dcembed.frontends.pyomo_ import Host, current_point, extract, name_columns, restore
+from dcembed.options import Options
+from dcembed.result import Result, Status
+from dcembed.version import __version__
+
+logger = logging.getLogger("dcembed.pyomo")
+
+# What a status says when the point is feasible, and when there is no feasible point. Only the solver's word about the host alone
+# counts as "infeasible"; an unbounded subproblem proves nothing about the model.
+_FEASIBLE = {
+    Status.LOCALLY_SOLVED: (SolverStatus.ok, TerminationCondition.locallyOptimal),
+    Status.TIME_LIMIT: (SolverStatus.ok, TerminationCondition.maxTimeLimit),
+    Status.ITERATION_LIMIT: (SolverStatus.ok, TerminationCondition.maxIterations),
+    Status.INTERRUPTED: (SolverStatus.aborted, TerminationCondition.userInterrupt),
+}
+_NO_POINT = {
+    Status.TIME_LIMIT: (SolverStatus.aborted, TerminationCondition.maxTimeLimit),
+    Status.ITERATION_LIMIT: (SolverStatus.aborted, TerminationCondition.maxIterations),
+    Status.INTERRUPTED: (SolverStatus.aborted, TerminationCondition.userInterrupt),
+    Status.HOST_INFEASIBLE: (SolverStatus.warning, TerminationCondition.infeasible),
+    Status.NUMERICAL_ERROR: (SolverStatus.error, TerminationCondition.solverFailure),
+}
+
+
+@pyo.SolverFactory.register("dcembed", doc="Penalty convex-concave procedure for models with embedded networks")
+class DCEmbedSolver:
+    """A Pyomo solver.
+
+    Parameters
+    ----------
+    options
+        Options of every solve, by the names of `dcembed.Options`; also the attribute `options`.
+    solver
+        Backend of the subproblems, as in SolverFactory("dcembed", solver="scip") or SolverFactory("dcembed:scip").
+
+    Attributes
+    ----------
+    result
+        The `dcembed.Result` of the last solve: incumbents, history, and the best point even where it is not feasible.
+    """
+
+    name = "dcembed"
+
+    def __init__(self, *, options: Mapping[str, Any] | None = None, solver: str | None = None, **kwds: Any) -> None:
+        kwds = {key: value for key, value in kwds.items() if key not in ("type", "doc", "name")}
+        if kwds:
+            raise InputError(f'SolverFactory("dcembed") takes options= and solver=, received {", ".join(kwds)}.')
+        self.options = Bunch()
+        self.options.update(options or {})
+        if solver is not None:
+            self.options["solver"] = solver
+        self.result: Result | None = None
+        self._host: Host | None = None
+
+    def available(self, exception_flag: bool = True) -> bool:
+        """Always: HiGHS and PIQP come with dcembed."""
+        return True
+
+    def license_is_valid(self) -> bool:
+        return True
+
+    def warm_start_capable(self) -> bool:
+        return True
+
+    def version(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in __version__.split(".")[:3] if part.isdigit())
+
+    def set_options(self, text: str) -> None:
+        """Options as a string, "time_limit=10 solver=scip"."""
+        for item in text.split():
+            key, _, value = item.partition("=")
+            self.options[key] = _as_number(value)
+
+    def __enter__(self) -> DCEmbedSolver:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def solve(
+        self,
+        model: Any,
+        *,
+        tee: bool = False,
+        load_solutions: bool = True,
+        warmstart: bool = False,
+        timelimit: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> SolverResults:
+        """Solve a model.
+
+        Parameters
+        ----------
+        model
+            A concrete model, or a block of one.
+        tee
+            Show the live log.
+        load_solutions
+            Put the values of a feasible point into the variables. If False, `model.solutions.load_from(results)` does so later.
+        warmstart
+            Begin from the values that the variables have.
+        timelimit
+            The same as time_limit.
+        options, more
+            Options by the names of `dcembed.Options`, such as time_limit or seed; for this solve alone.
+        """
+        settings = _merge(self.options, options or {}, more, timelimit)
+        settings.setdefault("verbose", tee)
+        checked = Options(**settings)
+        host = extract(model)
+        if checked.verbose and host.sense < 0:
+            print("The model is maximized: the log shows minus its objective.")
+        try:
+            result = solve(host.program, list(host.embeddings), start=current_point(host) if warmstart else None, options=checked)
+        except MissingBoundError as error:
+            raise MissingBoundError(name_columns(host, str(error))) from None
+        self.result, self._host = result, host
+        results = build_results(model, host, result)
+        if not result.is_feasible or result.x is None:
+            logger.warning("No feasible point was found for '%s', so no values were loaded. %s", model.name, result.status.help)
+        elif load_solutions:
+            restore(host, result.x)
+            results.solution.clear()
+            results._smap = None
+        return results
+
+    def load_vars(self) -> None:
+        """Put the values of the last solve's point into the variables."""
+        if self._host is None or self.result is None or not self.result.is_feasible or self.result.x is None:
+            raise InputError("load_vars: the last solve has no feasible point to load.")
+        restore(self._host, self.result.x)
+
+
+def build_results(model: Any, host: Host, result: Result) -> SolverResults:
+    """Pyomo's results object, with the point of the run in it if it is feasible."""
+    results = SolverResults()
+    status, condition = termination(result)
+    results.solver.name = f"dcembed {__version__} on {result.solver}"
+    results.solver.status = status
+    results.solver.termination_condition = condition
+    results.solver.message = results.solver.termination_message = f"{result.status.name}: {result.status.help}"
+    results.solver.wallclock_time = result.seconds
+    _describe(results.problem, model, host, result)
+    if result.is_feasible and result.x is not None:
+        results.solution.insert(_solution(host, result, condition))
+        # With a map from names to variables, Pyomo also finds variables inside disjuncts.
+        results._smap = SymbolMap()
+        results._smap.addSymbols((variable, variable.name) for variable in host.variables)
+    return results
+
+
+def termination(result: Result) -> tuple[SolverStatus, TerminationCondition]:
+    """Why the run ended and what the point is, in Pyomo's words; never globally optimal."""
+    if result.is_feasible:
+        return _FEASIBLE.get(result.status, (SolverStatus.warning, TerminationCondition.feasible))
+    return _NO_POINT.get(result.status, (SolverStatus.warning, TerminationCondition.noSolution))
+
+
+def _describe(problem: Any, model: Any, host: Host, result: Result) -> None:
+    program = host.program
+    problem.name = model.name
+    problem.sense = ProblemSense.minimize if host.sense > 0 else ProblemSense.maximize
+    problem.number_of_objectives = 1
+    problem.number_of_constraints = program.num_rows + len(program.indicators)
+    problem.number_of_variables = len(host.variables)
+    binary = program.integer & (program.lb >= 0) & (program.ub <= 1)
+    problem.number_of_binary_variables = int(binary.sum())
+    problem.number_of_integer_variables = int((program.integer & ~binary).sum())
+    problem.number_of_continuous_variables = len(host.variables) - program.num_integers
+    problem.number_of_nonzeros = int(program.rows.nnz)
+    # A feasible point bounds the optimum from one side; a local method knows nothing about the other.
+    found = host.sense * result.objective if result.is_feasible else host.sense * np.inf
+    problem.lower_bound, problem.upper_bound = (-np.inf, found) if host.sense > 0 else (found, np.inf)
+
+
+def _solution(host: Host, result: Result, condition: TerminationCondition) -> Solution:
+    assert result.x is not None
+    solution = Solution()
+    local = condition == TerminationCondition.locallyOptimal
+    solution.status = SolutionStatus.locallyOptimal if local else SolutionStatus.feasible
+    solution.message = result.status.name
+    values = result.x[: len(host.variables)].tolist()
+    solution.variable = {variable.name: {"Value": value} for variable, value in zip(host.variables, values, strict=True)}
+    return solution
+
+
+def _merge(fixed: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any], timelimit: float | None) -> dict[str, Any]:
+    settings = {**fixed, **options, **more}
+    if timelimit is not None:
+        if settings.get("time_limit", timelimit) != timelimit:
+            raise InputError(f"solve: timelimit={timelimit} and time_limit={settings['time_limit']} are the same option; give one.")
+        settings["time_limit"] = timelimit
+    return settings
+
+
+def _as_number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

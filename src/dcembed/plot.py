@@ -1,0 +1,98 @@
+"""A picture of a run: how the best feasible point improved, and what the subproblems did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dcembed.errors import MissingPackageError
+from dcembed.result import Result
+
+BLUE, GREY, RED = "#1f5fa8", "#9aa5b1", "#c0392b"
+
+
+def require_matplotlib() -> None:
+    """Raise MissingPackageError if no picture can be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingPackageError(
+            'A picture needs the package matplotlib, which is not installed. Run: pip install "dcembed[plot]"'
+        ) from None
+
+
+def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") -> None:
+    """Draw the incumbents over time, and below them the violation of every candidate.
+
+    Parameters
+    ----------
+    result
+        Of `dcembed.solve`.
+    path
+        A .png, .pdf or .svg file.
+    sense
+        -1 where the user's model maximizes: the objective is shown as the user wrote it.
+    title
+        A line above the picture.
+    """
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.4])
+    end = max(result.seconds, 1e-3)
+    _draw_objective(upper, result, sense, end)
+    _draw_violation(lower, result)
+    upper.set_title(title, loc="left", fontsize=11)
+    lower.set_xlabel("seconds")
+    lower.set_xlim(0, end * 1.02)
+    for axes in (upper, lower):
+        axes.grid(True, color="#e6e9ed", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)
+
+
+def _draw_objective(axes, result: Result, sense: int, end: float) -> None:
+    feasible = [record for record in result.history if record.violation <= result.feasibility_tol]
+    objectives = [sense * record.objective for record in feasible]
+    axes.plot([r.seconds for r in feasible], objectives, ".", color=GREY, markersize=6, label="feasible candidates")
+    axes.set_ylabel("objective" + (" (maximized)" if sense < 0 else " (minimized)"))
+    if not result.incumbents:
+        axes.text(0.5, 0.5, "no feasible point was found", transform=axes.transAxes, ha="center", va="center", color=RED)
+        return
+    seconds, values = (np.array(part) for part in zip(*result.incumbents, strict=True))
+    values = sense * values
+    axes.step([*seconds, end], [*values, values[-1]], where="post", color=BLUE, linewidth=1.8, label="best feasible point")
+    axes.plot(seconds, values, "o", color=BLUE, markersize=4.5)
+    axes.annotate(
+        f"{values[-1]:.7g}",
+        (seconds[-1], values[-1]),
+        xytext=(0, 8 if sense < 0 else -14),
+        textcoords="offset points",
+        ha="left" if seconds[-1] < 0.8 * end else "right",
+        color=BLUE,
+        fontweight="bold",
+    )
+    axes.margins(y=0.15)
+    axes.legend(loc="best", frameon=False)
+
+
+def _draw_violation(axes, result: Result) -> None:
+    """On a logarithmic scale; what is exactly feasible is drawn at its lower end."""
+    tolerance = result.feasibility_tol
+    floor = tolerance * 1e-4
+    known = [record for record in result.history if np.isfinite(record.violation)]
+    seconds = np.array([record.seconds for record in known])
+    violation = np.array([max(record.violation, floor) for record in known])
+    fine = violation <= tolerance
+    axes.set_yscale("log")
+    axes.set_ylim(floor / 3, max(violation.max(initial=0.0), tolerance) * 10)
+    axes.axhline(tolerance, color=RED, linewidth=1, linestyle="--", label=f"tolerance {tolerance:.0e}")
+    axes.plot(seconds[fine], violation[fine], ".", color=BLUE, markersize=6)
+    axes.plot(seconds[~fine], violation[~fine], "x", color=RED, markersize=5)
+    axes.set_ylabel("violation")
+    axes.legend(loc="best", frameon=False, fontsize=9)

@@ -1,0 +1,239 @@
+"""OMLT blocks: networks that OMLT loads, with scaling and bounds, solved without binaries."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP
+
+import dcembed
+from dcembed.errors import NetworkError, UnsupportedLayerError
+
+pyo = pytest.importorskip("pyomo.environ")
+omlt = pytest.importorskip("omlt")
+from omlt.io import load_onnx_neural_network  # noqa: E402
+from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation  # noqa: E402
+from omlt.neuralnet.layer import ConvLayer2D, DenseLayer, IndexMapper, InputLayer, PoolingLayer2D  # noqa: E402
+
+from dcembed.omlt import DCEmbedFormulation, load_definition  # noqa: E402
+
+
+def define(layers, **settings) -> NetworkDefinition:
+    definition = NetworkDefinition(**settings)
+    for layer in layers:
+        definition.add_layer(layer)
+    for before, after in itertools.pairwise(layers):
+        definition.add_edge(before, after)
+    return definition
+
+
+def as_definition(network: dcembed.Network, **settings) -> NetworkDefinition:
+    """An MLP in OMLT's words."""
+    layers = [InputLayer([network.num_inputs])]
+    for index, affine in enumerate((*network.stages, network.output)):
+        weights = affine.weights[index]
+        weights = weights if isinstance(weights, np.ndarray) else weights.toarray()
+        activation = "relu" if index < len(network.stages) else "linear"
+        layers.append(DenseLayer([weights.shape[1]], [weights.shape[0]], weights.T, affine.bias, activation=activation))
+    return define(layers, **settings)
+
+
+def solve(model):
+    results = pyo.SolverFactory("dcembed").solve(model)
+    pyo.assert_optimal_termination(results)
+
+
+def build_qp():
+    p = ConvexQP
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(4), bounds=(-1, 1))
+    m.nn = omlt.OmltBlock(range(2))
+    for i in range(2):
+        m.nn[i].build_formulation(DCEmbedFormulation(as_definition(p.network)))
+        m.nn[i].limit = pyo.Constraint(expr=m.nn[i].outputs[0] <= p.limit)
+    m.link = pyo.Constraint(range(4), rule=lambda m, i: m.nn[i // 2].inputs[i % 2] == m.x[i])
+    m.total = pyo.Constraint(expr=sum(m.x.values()) == p.total)
+    m.o = pyo.Objective(expr=0.5 * sum((m.x[i] - p.target[i]) ** 2 for i in range(4)))
+    return m
+
+
+def build_milp():
+    p = NeuralMILP
+    m = pyo.ConcreteModel()
+    m.z = pyo.Var(range(2), domain=pyo.Binary)
+    m.b = pyo.Var(domain=pyo.Binary)
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(as_definition(p.network, scaled_input_bounds={0: (0, 1), 1: (0, 1)})))
+    y = m.nn.outputs[0]
+    m.level = pyo.Constraint(expr=y - p.level >= -20 * (1 - m.b))
+    m.open = pyo.Constraint(range(2), rule=lambda m, i: m.nn.inputs[i] <= m.z[i])
+    m.few = pyo.Constraint(expr=m.z[0] + m.z[1] <= 1 + m.b)
+    m.o = pyo.Objective(expr=y + p.reward * m.b - sum(p.cost[i] * m.z[i] for i in range(2)), sense=pyo.maximize)
+    return m
+
+
+def build_miqp():
+    p = NeuralMIQP
+    m = pyo.ConcreteModel()
+    m.k = pyo.Var(domain=pyo.Integers, bounds=(0, 3))
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(p.network))
+    x = m.nn.inputs
+    for i in range(2):
+        x[i].setlb(-1)
+        x[i].setub(1)
+    m.tie = pyo.Constraint(expr=m.nn.outputs[0] == p.slope * m.k + p.intercept)
+    m.o = pyo.Objective(expr=sum((x[i] - p.center[i]) ** 2 for i in range(2)) + 0.1 * m.k)
+    return m
+
+
+@pytest.mark.parametrize(
+    ("build", "problem"), [(build_qp, ConvexQP), (build_milp, NeuralMILP), (build_miqp, NeuralMIQP)], ids=["QP", "MILP", "MIQP"]
+)
+def test_the_same_objective_as_the_matrix_form(build, problem, tmp_path):
+    expected = dcembed.solve(*problem.matrices(), options={"verbose": False})
+    m = build()
+    m.write(str(tmp_path / "before.lp"), io_options={"symbolic_solver_labels": True})
+    solve(m)
+    m.write(str(tmp_path / "after.lp"), io_options={"symbolic_solver_labels": True})
+    assert abs(m.o.sense * pyo.value(m.o) - expected.objective) < 1e-6
+    assert (tmp_path / "before.lp").read_text() == (tmp_path / "after.lp").read_text()
+
+
+SCALING = {"offset_inputs": [1.0, 20.0], "factor_inputs": [2.0, 30.0], "offset_outputs": [5.0], "factor_outputs": [4.0]}
+
+
+def test_scaling_and_bounds_come_along():
+    network = NeuralMIQP.network
+    bounds = {0: (0.0, 4.0), 1: (-5.0, 40.0)}
+    definition = as_definition(network, scaling_object=omlt.OffsetScaling(**SCALING), unscaled_input_bounds=bounds)
+    m = pyo.ConcreteModel()
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(definition))
+    assert [v.bounds for v in m.nn.inputs.values()] == [pytest.approx(bounds[0]), pytest.approx(bounds[1])]
+    m.o = pyo.Objective(expr=m.nn.outputs[0])
+    solve(m)
+    x = np.array([m.nn.inputs[0].value, m.nn.inputs[1].value])
+    scaled = (x - SCALING["offset_inputs"]) / SCALING["factor_inputs"]
+    assert m.nn.outputs[0].value == pytest.approx(5.0 + 4.0 * network(scaled[None])[0, 0])
+    assert [pyo.value(m.nn.scaled_inputs[i]) for i in range(2)] == pytest.approx(scaled)
+    assert pyo.value(m.nn.scaled_outputs[0]) == pytest.approx(network(scaled[None])[0, 0])
+
+
+class Doubling:
+    """A scaling that OMLT knows nothing about, and that cannot be undone."""
+
+    def get_scaled_input_expressions(self, variables):
+        return {key: 2 * variable for key, variable in variables.items()}
+
+    def get_unscaled_output_expressions(self, variables):
+        return {key: 3 * variable for key, variable in variables.items()}
+
+
+def test_a_scaling_of_the_user_gets_its_bounds_as_rows():
+    network = NeuralMIQP.network
+    definition = as_definition(network, scaling_object=Doubling(), scaled_input_bounds={0: (-1, 1), 1: (-1, 0.5)})
+    m = pyo.ConcreteModel()
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(definition))
+    m.o = pyo.Objective(expr=m.nn.outputs[0] - 100 * m.nn.inputs[1])
+    solve(m)
+    assert m.nn.inputs[1].value == pytest.approx(0.25, abs=1e-5)
+    x = 2 * np.array([[m.nn.inputs[0].value, m.nn.inputs[1].value]])
+    assert m.nn.outputs[0].value == pytest.approx(3 * network(x)[0, 0])
+
+
+def test_a_network_that_omlt_reads_from_onnx(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(1)
+    weights = {"w1": rng.normal(size=(2, 6)), "b1": rng.normal(size=6), "w2": rng.normal(size=(6, 1)), "b2": rng.normal(size=1)}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
+        helper.make_node("Add", ["a", "b1"], ["b"], name="bias1"),
+        helper.make_node("Relu", ["b"], ["c"], name="relu"),
+        helper.make_node("MatMul", ["c", "w2"], ["d"], name="second"),
+        helper.make_node("Add", ["d", "b2"], ["y"], name="bias2"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])],
+        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    onnx.save(model, str(tmp_path / "net.onnx"))
+    definition = load_onnx_neural_network(model, input_bounds={0: (-1, 1), 1: (-1, 1)})
+    points = rng.normal(size=(5, 2))
+    assert load_definition(definition)(points) == pytest.approx(dcembed.load_network(tmp_path / "net.onnx")(points), abs=1e-6)
+    m = pyo.ConcreteModel()
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(definition))
+    m.o = pyo.Objective(expr=m.nn.outputs[0])
+    solve(m)
+    assert not [v for v in m.component_data_objects(pyo.Var) if not v.is_continuous()]
+    best = m.nn.outputs[0].value
+
+    # OMLT's own big-M formulation, solved by HiGHS, has the same optimum here.
+    exact = pyo.ConcreteModel()
+    exact.nn = omlt.OmltBlock()
+    exact.nn.build_formulation(ReluBigMFormulation(definition))
+    exact.o = pyo.Objective(expr=exact.nn.outputs[0])
+    pyo.SolverFactory("appsi_highs").solve(exact)
+    assert best == pytest.approx(pyo.value(exact.o), abs=1e-5)
+
+
+def test_convolutions_and_pooling_of_a_channel():
+    rng = np.random.default_rng(3)
+    image = InputLayer([1, 6, 6])
+    convolution = ConvLayer2D([1, 6, 6], [1, 5, 5], [1, 1], rng.normal(size=(1, 1, 2, 2)), activation="relu")
+    pooling = PoolingLayer2D([1, 5, 5], [1, 3, 3], [2, 2], "max", (2, 2), 1)
+    flat = DenseLayer([9], [2], rng.normal(size=(9, 2)), rng.normal(size=2), input_index_mapper=IndexMapper([1, 3, 3], [9]))
+    definition = define([image, convolution, pooling, flat])
+    network = load_definition(definition)
+    assert (network.num_inputs, network.num_outputs) == (36, 2)
+    x = rng.normal(size=(1, 6, 6))
+    value = x
+    for layer in (image, convolution, pooling, flat):
+        value = layer.eval_single_layer(value)
+    assert network(x.reshape(1, -1))[0] == pytest.approx(value)
+    m = pyo.ConcreteModel()
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(definition))
+    assert m.nn.inputs[0, 5, 5].name == "nn.inputs[0,5,5]"
+    for v in m.nn.inputs.values():
+        v.setlb(-1)
+        v.setub(1)
+    m.o = pyo.Objective(expr=m.nn.outputs[0] - m.nn.outputs[1])
+    solve(m)
+    point = np.array([v.value for v in m.nn.inputs.values()])
+    assert [m.nn.outputs[j].value for j in range(2)] == pytest.approx(network(point[None])[0], abs=1e-6)
+
+
+def test_layers_that_cannot_be_embedded_are_all_listed():
+    rng = np.random.default_rng(0)
+    layers = [
+        InputLayer([2]),
+        DenseLayer([2], [3], rng.normal(size=(2, 3)), np.zeros(3), activation="sigmoid"),
+        DenseLayer([3], [3], rng.normal(size=(3, 3)), np.zeros(3), activation="relu"),
+        DenseLayer([3], [1], rng.normal(size=(3, 1)), np.zeros(1), activation="tanh"),
+    ]
+    with pytest.raises(UnsupportedLayerError) as error:
+        DCEmbedFormulation(define(layers))
+    assert str(error.value).splitlines()[:3] == [
+        "The OMLT model has 2 layers that cannot be embedded:",
+        "  layer 1, 'DenseLayer(input_size=[2], output_size=[3])': DenseLayer (activation sigmoid)",
+        "  layer 3, 'DenseLayer(input_size=[3], output_size=[1])': DenseLayer (activation tanh)",
+    ]
+    pooled = define([InputLayer([2, 4, 4]), PoolingLayer2D([2, 4, 4], [2, 2, 2], [2, 2], "max", (2, 2), 1)])
+    with pytest.raises(UnsupportedLayerError, match="pools several channels"):
+        load_definition(pooled)
+    two = NetworkDefinition()
+    two.add_layer(InputLayer([2]))
+    two.add_layer(InputLayer([2]))
+    with pytest.raises(NetworkError, match="The OMLT network has 2 input layers; one is accepted"):
+        load_definition(two)

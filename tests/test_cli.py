@@ -1,0 +1,302 @@
+"""The command line: what it solves, what it writes, and one line with exit code 2 for every mistake."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.frontends.hosts import HOSTS, milp_lp, qp_lp
+from tests.frontends.problems import ConvexQP, NeuralMILP, make_network
+
+import dcembed
+from dcembed.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with hosts and networks, which is also the current one."""
+    (tmp_path / "qp.lp").write_text(qp_lp())
+    (tmp_path / "milp.lp").write_text(milp_lp())
+    (tmp_path / "hopeless.lp").write_text("Minimize\n obj: y\nSubject To\n c: x0 + x1 >= 5\nBounds\n x0 <= 1\n x1 <= 1\n y free\nEnd\n")
+    dcembed.save_network(ConvexQP.network, tmp_path / "net.npz")
+    dcembed.save_network(NeuralMILP.network, tmp_path / "milp.npz")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+SOLVE = ["solve", "qp.lp", "--network", "net.npz", "--inputs", "x*", "--outputs", "y*"]
+MILP = ["solve", "milp.lp", "--network", "milp.npz", "--inputs", "x0", "x1", "--outputs", "y"]
+
+
+@pytest.mark.parametrize(("name", "text", "problem", "inputs", "outputs"), HOSTS, ids=[host[0] for host in HOSTS])
+def test_the_same_objective_as_the_matrix_form(folder, name, text, problem, inputs, outputs):
+    (folder / name).write_text(text)
+    dcembed.save_network(problem.network, folder / "its.npz")
+    command = ["solve", name, "--network", "its.npz", "--inputs", *inputs, "--outputs", *outputs, "--solution", "out.json", "--quiet"]
+    assert main(command) == 0
+    record = json.loads((folder / "out.json").read_text())
+    expected = dcembed.solve(*problem.matrices(), options={"verbose": False}).objective
+    assert abs(record["objective"] * (1 if record["sense"] == "minimize" else -1) - expected) < 1e-6
+    assert (folder / name).read_text() == text
+
+
+def test_everything_is_written(folder, capsys):
+    assert main([*MILP, "--solution", "a.sol", "--trace", "a.csv", "--plot", "a.png", "--time-limit", "60"]) == 0
+    said = capsys.readouterr().out
+    assert "milp.lp: Program(6 columns, 4 rows, 3 integers), maximized (the log shows minus the objective)" in said
+    assert "y = f(x0, x1)" in said
+    assert "penalty convex-concave procedure" in said
+    assert "Objective of the file, maximized: 0.855572256" in said
+    assert "# Objective value = 0.85557" in (folder / "a.sol").read_text()
+    with (folder / "a.csv").open() as stream:
+        objectives = [float(row["objective"]) for row in csv.DictReader(stream)]
+    assert objectives == sorted(objectives)
+    assert (folder / "a.png").stat().st_size > 10_000
+
+
+def test_quiet_is_one_line(folder, capsys):
+    assert main([*SOLVE, "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("LOCALLY_SOLVED: objective 0.309118977, violation")
+    assert said.count("\n") == 1
+
+
+def test_no_feasible_point_is_exit_code_1(folder, capsys):
+    assert main(["solve", "hopeless.lp", "--network", "net.npz", "--inputs", "x*", "--outputs", "y", "--plot", "a.svg", "--quiet"]) == 1
+    assert "no point found" in capsys.readouterr().out
+    assert (folder / "a.svg").exists()
+    assert main([*SOLVE, "--time-limit", "0", "--quiet"]) == 1
+
+
+def test_a_solution_is_a_start(folder, capsys):
+    assert main([*SOLVE, "--quiet", "--solution", "a.json"]) == 0
+    assert main([*SOLVE, "--quiet", "--start", "a.json", "--option", "max_iterations=0", "--trace", "t.csv"]) == 0
+    assert "ITERATION_LIMIT: objective 0.309118977" in capsys.readouterr().out
+
+
+def test_every_option_can_be_set(folder, capsys):
+    options = {
+        "time_limit": 60,
+        "max_iterations": 40,
+        "max_starts": 2,
+        "formulation": "lazy",
+        "decomposition": "global",
+        "initial_penalty": 3.5,
+        "penalty_growth": 5,
+        "max_penalty": 1e7,
+        "feasibility_tol": 1e-4,
+        "objective_tol": 1e-5,
+        "solver": "piqp",
+        "solver_options": "{}",
+        "threads": 1,
+        "seed": 4,
+        "verbose": "false",
+    }
+    flags = [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
+    assert main([*SOLVE, *flags]) == 0
+    assert set(options) | {"callback"} == {field.name for field in dcembed.Options.__dataclass_fields__.values()}
+    assert "LOCALLY_SOLVED" in capsys.readouterr().out
+    assert main([*MILP, "--quiet", "--solver", "highs", "--solver-option", "presolve=off", "--threads", "1", "--seed", "7"]) == 0
+    assert main([*MILP, "--quiet", "--option", "feasibility-tol=0.001", "--option", "time_limit=inf"]) == 0
+
+
+def test_embeddings_from_a_file(folder):
+    (folder / "sub").mkdir()
+    dcembed.save_network(ConvexQP.network, folder / "sub" / "n.npz")
+    (folder / "sub" / "e.toml").write_text('[[embedding]]\nnetwork = "n.npz"\ninputs = ["x*"]\noutputs = ["y*"]\n')
+    assert main(["solve", "qp.lp", "--embeddings", "sub/e.toml", "--quiet", "--solution", "a.json"]) == 0
+    assert json.loads((folder / "a.json").read_text())["objective"] == pytest.approx(0.3091189773, abs=1e-6)
+
+
+ACCEPTED = "time_limit, max_iterations, max_starts, formulation, decomposition, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, solver, solver_options, threads, seed, verbose"
+
+MISTAKES = [
+    ([], "dcembed: the following arguments are required: {solve,info} (see dcembed --help)"),
+    (["solve"], "dcembed solve: the following arguments are required: host (see dcembed solve --help)"),
+    (["slove", "a.lp"], "dcembed: argument {solve,info}: invalid choice: 'slove' "),
+    ([*SOLVE, "--frobnicate"], "dcembed: unrecognized arguments: --frobnicate (see dcembed --help)"),
+    ([*SOLVE, "--time-limit", "soon"], "dcembed solve: argument --time-limit: invalid float value: 'soon' (see dcembed solve --help)"),
+    ([*SOLVE, "--time-limit", "-3"], "dcembed: Options: time_limit=-3.0 is not accepted. Give a number of seconds, at least 0."),
+    (["solve", "none.lp", *SOLVE[2:]], "dcembed: There is no file none.lp."),
+    (["solve", "net.npz", *SOLVE[2:]], "dcembed: net.npz is not a model file by its name; accepted are .lp, .mps, .lp.gz, .mps.gz."),
+    (["solve", ".", *SOLVE[2:]], "dcembed: . is not a model file by its name; accepted are .lp, .mps, .lp.gz, .mps.gz."),
+    (
+        ["solve", "broken.lp", *SOLVE[2:]],
+        "dcembed: broken.lp is not a readable LP or MPS file. HiGHS says: Parser error reading broken.lp.",
+    ),
+    (
+        ["solve", "binary.mps", *SOLVE[2:]],
+        "dcembed: binary.mps is not a readable LP or MPS file. HiGHS says: Parser error reading binary.mps.",
+    ),
+    (["solve", "binary.mps.gz", *SOLVE[2:]], "dcembed: binary.mps.gz cannot be read: Not a gzipped file (b'\\x00\\x01')."),
+    (["solve", "qp.lp"], "dcembed: --network and --inputs and --outputs missing. Give --network, --inputs and --outputs, or --embeddings."),
+    (
+        ["solve", "qp.lp", "--network", "net.npz", "--inputs", "x*"],
+        "dcembed: --outputs missing. Give --network, --inputs and --outputs, or --embeddings.",
+    ),
+    ([*SOLVE, "--embeddings", "e.toml"], "dcembed: --embeddings stands for --network, --inputs, --outputs; give one or the other."),
+    (["solve", "qp.lp", "--embeddings", "e.toml"], "dcembed: There is no file e.toml."),
+    (
+        ["solve", "qp.lp", "--network", "net.npz", "--inputs", "v*", "--outputs", "y*"],
+        "dcembed: inputs: no column matches 'v*'. The columns are x0, x1, x2, x3, y0, y1.",
+    ),
+    (
+        ["solve", "qp.lp", "--network", "net.npz", "--inputs", "x0", "--outputs", "y*"],
+        "dcembed: inputs: 1 entries are given (x0), but the network has 2 for each evaluation: expected a multiple of 2.",
+    ),
+    (
+        ["solve", "qp.lp", "--network", "net.npz", "--inputs", "x0", "x1", "--outputs", "y*"],
+        "dcembed: inputs give 1 evaluations of the network but outputs give 2. Both count the evaluations.",
+    ),
+    (
+        ["solve", "qp.lp", "--network", "net.pt", "--inputs", "x*", "--outputs", "y*"],
+        "dcembed: net.pt is not opened: '.pt' files are usually pickles, and a pickle runs code when it is opened. Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file.",
+    ),
+    (
+        ["solve", "qp.lp", "--network", "qp.lp", "--inputs", "x*", "--outputs", "y*"],
+        "dcembed: Files with the suffix '.lp' are not read: qp.lp. Accepted are: Keras 3",
+    ),
+    (
+        ["solve", "qp.lp", "--network", "broken.onnx", "--inputs", "x*", "--outputs", "y*"],
+        "dcembed: broken.onnx is not a readable ONNX file (DecodeError). Export the model again, or check the download.",
+    ),
+    ([*SOLVE, "--option", "time_limt=3"], "dcembed: Options: unknown option 'time_limt'. Did you mean 'time_limit'? Accepted: "),
+    ([*SOLVE, "--option", "seed"], f"dcembed: --option seed: NAME=VALUE is expected; the names are {ACCEPTED}."),
+    ([*SOLVE, "--option", "seed=x"], "dcembed: Options: seed='x' is not accepted. Give a whole number, at least 0."),
+    ([*SOLVE, "--seed", "1", "--option", "seed=2"], "dcembed: --option seed=2: seed is given twice."),
+    (
+        [*SOLVE, "--option", "callback=print"],
+        "dcembed: --option callback: a callback is a Python function; it cannot be given on the command line.",
+    ),
+    ([*SOLVE, "--solver-option", "presolve"], "dcembed: --solver-option presolve: NAME=VALUE is expected."),
+    ([*SOLVE, "--solver", "cplex"], "dcembed: "),
+    ([*SOLVE, "--start", "none.json"], "dcembed: none.json cannot be read: [Errno 2] No such file or directory: 'none.json'."),
+    ([*SOLVE, "--start", "qp.lp"], "dcembed: qp.lp is not a solution file; accepted are .json and .sol files as written by --solution."),
+    ([*SOLVE, "--solution", "out.txt"], "dcembed: out.txt is not written: its name must end with .json or .sol."),
+    ([*SOLVE, "--solution", "no/out.json"], "dcembed: no/out.json cannot be written: there is no folder no."),
+    ([*SOLVE, "--trace", "out.png"], "dcembed: out.png is not written: its name must end with .csv."),
+    ([*SOLVE, "--plot", "out.csv"], "dcembed: out.csv is not written: its name must end with .png or .pdf or .svg."),
+    (["info", "none.onnx"], "dcembed: There is no file none.onnx. Check the path; it is relative to "),
+    (
+        ["info", "broken.onnx"],
+        "dcembed: broken.onnx is not a readable ONNX file (DecodeError). Export the model again, or check the download.",
+    ),
+    (["info", "qp.lp"], "dcembed: Files with the suffix '.lp' are not read: qp.lp. Accepted are: Keras 3"),
+]
+
+
+@pytest.mark.parametrize(("argv", "message"), MISTAKES, ids=[" ".join(argv)[-60:] or "nothing" for argv, _ in MISTAKES])
+def test_a_mistake_is_one_line_and_exit_code_2(folder, capfd, argv, message):
+    (folder / "broken.lp").write_text("Minimize\n obj: x\nSubject To\n c: x >= abc def\nEnd\n")
+    (folder / "broken.onnx").write_bytes(b"\x00\x01\x02 not a model")
+    (folder / "net.pt").write_bytes(b"x")
+    (folder / "binary.mps").write_bytes(bytes(range(256)) * 4)
+    (folder / "binary.mps.gz").write_bytes(bytes(range(256)) * 4)
+    assert main(argv) == 2
+    printed = capfd.readouterr()
+    assert printed.err.startswith(message)
+    assert printed.err.count("\n") == 1
+    assert printed.err.endswith("\n")
+    assert "Traceback" not in printed.err
+    if not message.endswith((" ", "3")):
+        assert printed.err == message + "\n"
+
+
+def make_onnx(path: Path, activation: str) -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Gemm", ["x", "w1"], ["a"], name="first"),
+        helper.make_node(activation, ["a"], ["b"], name="bend"),
+        helper.make_node("Gemm", ["b", "w2"], ["y"], name="second"),
+    ]
+    weights = [numpy_helper.from_array(rng.normal(size=size), name) for name, size in (("w1", (2, 5)), ("w2", (5, 1)))]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "net", [value("x", TensorProto.DOUBLE, [None, 2])], [value("y", TensorProto.DOUBLE, [None, 1])], weights
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), str(path))
+
+
+def test_info_describes_a_network(folder, capsys):
+    make_onnx(folder / "net.onnx", "Relu")
+    assert main(["info", "net.onnx"]) == 0
+    said = capsys.readouterr().out
+    assert "net.onnx: Network(2 inputs -> 5 -> 1 outputs)" in said
+    assert "units    5 ReLU in 1 stages" in said
+    assert [line.split() for line in said.splitlines() if line.startswith("  output   ")] == [["output", "1", "5", "stage", "1"]]
+    assert [line.split()[:3] for line in said.splitlines()[-3:]] == [
+        ["0", "Gemm", "supported"],
+        ["1", "Relu", "supported"],
+        ["2", "Gemm", "supported"],
+    ]
+    assert main(["info", "net.npz"]) == 0
+    assert "units    16 ReLU in 2 stages" in capsys.readouterr().out
+
+
+def test_info_says_what_is_not_supported(folder, capsys):
+    make_onnx(folder / "net.onnx", "Sigmoid")
+    assert main(["info", "net.onnx"]) == 2
+    said = capsys.readouterr()
+    assert "Sigmoid                NOT SUPPORTED  bend" in said.out
+    assert said.err.startswith("dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Sigmoid; Accepted are")
+    assert said.err.count("\n") == 1
+
+
+def test_version_and_help(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"dcembed {dcembed.__version__}\n"
+    assert main(["solve", "--help"]) == 0
+    assert "Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input." in " ".join(capsys.readouterr().out.split())
+
+
+def run_module(*argv, **settings):
+    return subprocess.Popen(
+        [sys.executable, "-u", "-m", "dcembed", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+        **settings,
+    )
+
+
+def test_the_module_is_the_command(folder):
+    process = run_module("solve", "none.lp", cwd=folder)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (2, "", "dcembed: There is no file none.lp.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_returns_the_best_point(folder):
+    """A network that takes long: the run is interrupted after its first feasible point."""
+    dcembed.save_network(make_network(6, (200, 200, 200), 1), folder / "big.npz")
+    (folder / "big.lp").write_text(
+        "Minimize\n obj: y\nSubject To\n c: x0 + x1 >= -50\nBounds\n"
+        + "".join(f" -20 <= x{i} <= 20\n" for i in range(6))
+        + " y free\nEnd\n"
+    )
+    process = run_module("solve", "big.lp", "--network", "big.npz", "--inputs", "x*", "--outputs", "y", "--solution", "a.json", cwd=folder)
+    seen = ""
+    deadline = time.monotonic() + 60
+    while "start\n" not in seen and time.monotonic() < deadline:
+        seen += process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert process.returncode == 0
+    record = json.loads((folder / "a.json").read_text())
+    assert record["is_feasible"]
+    assert record["status"] == "INTERRUPTED"
