@@ -397,7 +397,20 @@ def nonlinear(m):
 
 
 def quadratic(m):
-    m.q = pyo.Constraint(expr=m.x[0] ** 2 <= 1)
+    m.q = pyo.Constraint(expr=m.x[0] ** 2 >= 0.5)
+
+
+def quadratic_equality(m):
+    m.q = pyo.Constraint(expr=m.x[0] ** 2 + m.x[1] == 0.5)
+
+
+def output_in_product(m):
+    m.q = pyo.Constraint(expr=m.x[0] * m.nn.outputs[0] <= 1)
+
+
+def quadratic_in_disjunct(m):
+    m.d = Disjunct()
+    m.d.q = pyo.Constraint(expr=m.x[0] ** 2 <= 1)
 
 
 def no_parameter(m):
@@ -478,14 +491,21 @@ def disjunct_with_logic(m):
     m.d.l = pyo.LogicalConstraint(expr=m.d.indicator_var)
 
 
-LINEAR = "Linear constraints are accepted; a network goes in with dcembed.pyomo.embed. Reformulate the constraint or deactivate it."
+LINEAR = (
+    "Linear and convex quadratic constraints are accepted; a network goes in with dcembed.pyomo.embed. "
+    "Reformulate the constraint or deactivate it."
+)
+CURVED = "QuadraticConstraint: quadratic is not positive semidefinite (smallest eigenvalue {}), so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
 VALUES = "Give every parameter and every fixed variable a number before solving."
 UNSET = "Error evaluating Param value (p): The Param value is currently set to an invalid value. This is typically from a scal..."
 INSIDE = "A prediction holds always, not only when the disjunct is on. Embed on a block outside and use the outputs in the constraints of the disjunct."
 
 REJECTIONS = [
     (nonlinear, f"Constraint 'c[a]' has a nonlinear term: sin(x[0]). {LINEAR}"),
-    (quadratic, f"Constraint 'q' has a quadratic term. {LINEAR}"),
+    (quadratic, f"Constraint 'q' is quadratic, but not convex. {CURVED.format(-2)}"),
+    (quadratic_equality, f"Constraint 'q' is quadratic and bounded on both sides, which is not convex. {LINEAR}"),
+    (output_in_product, f"Constraint 'q' is quadratic, but not convex. {CURVED.format(-1)}"),
+    (quadratic_in_disjunct, "Constraint 'd.q' has a quadratic term inside a disjunct. Linear constraints are accepted there."),
     (no_parameter, f"Constraint 'c' uses something that has no value: {UNSET} {VALUES}"),
     (no_right_side, f"Constraint 'c' uses something that has no value: {UNSET} {VALUES}"),
     (fixed_at_nothing, f"Constraint 'c' uses something that has no value: 'v' evaluated to a nonnumeric value 'None'. {VALUES}"),
@@ -530,6 +550,23 @@ def test_what_cannot_be_carried_is_named(spoil, message):
     with pytest.raises(InputError) as error:
         solve(m)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("concave", [False, True])
+def test_convex_quadratic_constraints(concave):
+    """A convex f over a convex set, against the best point of a fine grid."""
+    network = make_network(2, (8, 8), 2, convex=True)
+    m = box_model()
+    dcembed.pyomo.embed(m.nn, network, inputs=m.x)
+    body = (m.x[0] - 0.2) ** 2 + 2 * m.x[1] ** 2 + m.x[0] * m.x[1] + 0.1 * m.x[0]
+    m.disc = pyo.Constraint(expr=-body >= -0.3) if concave else pyo.Constraint(expr=body <= 0.3)
+    m.o = pyo.Objective(expr=m.nn.outputs[0])
+    pyo.assert_optimal_termination(solve(m))
+    a, b = np.meshgrid(np.linspace(-1, 1, 401), np.linspace(-1, 1, 401))
+    inside = (a - 0.2) ** 2 + 2 * b**2 + a * b + 0.1 * a <= 0.3
+    best = network(np.stack([a[inside], b[inside]], axis=1)).min()
+    assert abs(pyo.value(m.o) - best) < 0.01
+    assert pyo.value(body) <= 0.3 + 1e-5
 
 
 def test_abstract_and_foreign_models():

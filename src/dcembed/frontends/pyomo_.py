@@ -28,12 +28,16 @@ from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.pyomo_disjuncts import DisjunctRows, read_disjuncts, settled_constraints
 from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embedded_networks
 from dcembed.frontends.pyomo_terms import Columns, Terms, new_visitor, no_value, read_terms
+from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Program
 
 Array = np.ndarray
 
-LINEAR = "Linear constraints are accepted; a network goes in with dcembed.pyomo.embed. Reformulate the constraint or deactivate it."
+ACCEPTED = (
+    "Linear and convex quadratic constraints are accepted; a network goes in with dcembed.pyomo.embed. "
+    "Reformulate the constraint or deactivate it."
+)
 OBJECTIVE = "Linear and convex quadratic objectives are accepted."
 INPUT = "Inputs and outputs are linear in the variables."
 
@@ -157,7 +161,7 @@ def _read_rows(visitor: Any, constraints: Iterable[Any]) -> _Rows:
         if lb is not None or ub is not None:
             bounds.append((-np.inf if lb is None else lb, np.inf if ub is None else ub))
             named.append((_namer(constraint), body))
-    terms = read_terms(visitor, named, LINEAR)
+    terms = read_terms(visitor, named, ACCEPTED)
     limits = np.array(bounds, dtype=np.float64).reshape(-1, 2)
     unknown = np.flatnonzero(np.isnan(limits).any(axis=1))
     if unknown.size:
@@ -211,25 +215,28 @@ def _build(
 ) -> Host:
     if columns.size == 0:
         raise InputError(f"The model '{model.name}' has no variables to solve for: all are fixed, or none is used.")
-    _refuse_quadratic([rows, *disjuncts.rows])
+    _refuse_quadratic(disjuncts.rows)
     lb, ub, integer = _read_variables(columns.variables)
     targets, links = _link_outputs(columns, outputs)
     n = columns.size + links.num_columns
-    matrix = sp.vstack([rows.terms.matrix(columns), disjuncts.choice_matrix(columns)])
+    linear = np.array([row not in rows.terms.quadratic for row in range(rows.terms.num_rows)], dtype=bool)
+    matrix = sp.vstack([rows.terms.matrix(columns)[linear], disjuncts.choice_matrix(columns)])
     matrix = sp.vstack([_widen(matrix, n), links.matrix()])
     quadratic = objective.quadratic_matrix(0, columns)
+    curved = _quadratic_constraints(rows, columns, n)
     try:
         program = Program(
             cost=sense * _widen(objective.matrix(columns), n).toarray()[0],
             quadratic=_widen_square(sense * (quadratic + quadratic.T), n) if quadratic.nnz else None,
             offset=sense * float(objective.constant[0]),
             rows=matrix,
-            row_lb=np.concatenate([rows.lb, disjuncts.choice_lb, links.constant]),
-            row_ub=np.concatenate([rows.ub, disjuncts.choice_ub, links.constant]),
+            row_lb=np.concatenate([rows.lb[linear], disjuncts.choice_lb, links.constant]),
+            row_ub=np.concatenate([rows.ub[linear], disjuncts.choice_ub, links.constant]),
             lb=np.concatenate([lb, np.full(links.num_columns, -np.inf)]),
             ub=np.concatenate([ub, np.full(links.num_columns, np.inf)]),
             integer=np.concatenate([integer, np.zeros(links.num_columns, dtype=bool)]),
             indicators=disjuncts.indicators(columns, n),
+            quadratic_constraints=curved,
         )
     except DcembedError as error:
         # Everything else was checked by name before.
@@ -240,10 +247,27 @@ def _build(
 
 
 def _refuse_quadratic(parts: list[Any]) -> None:
-    """Quadratic constraints would be translated here; a Program has none."""
+    """A disjunct becomes indicators, whose rows are linear."""
     for rows in parts:
         for row in rows.terms.quadratic:
-            raise InputError(f"{rows.names[row]()} has a quadratic term. {LINEAR}")
+            raise InputError(f"{rows.names[row]()} has a quadratic term inside a disjunct. Linear constraints are accepted there.")
+
+
+def _quadratic_constraints(rows: _Rows, columns: Columns, n: int) -> list[QuadraticConstraint]:
+    """Convex quadratic constraints, bounded on the side on which they are convex."""
+    matrix = _widen(rows.terms.matrix(columns), n)
+    found = []
+    for row in rows.terms.quadratic:
+        name, lb, ub = rows.names[row](), rows.lb[row], rows.ub[row]
+        if np.isfinite(lb) and np.isfinite(ub):
+            raise InputError(f"{name} is quadratic and bounded on both sides, which is not convex. {ACCEPTED}")
+        sign = 1.0 if np.isfinite(ub) else -1.0
+        half = rows.terms.quadratic_matrix(row, columns)
+        try:
+            found.append(QuadraticConstraint(_widen_square(sign * (half + half.T), n), sign * matrix[[row]], ub if sign > 0 else -lb))
+        except DcembedError as error:
+            raise InputError(f"{name} is quadratic, but not convex. {error}") from None
+    return found
 
 
 def _build_embedding(columns: Columns, n: int, network: EmbeddedNetwork, inputs: Terms, target: Array) -> Embedding:
