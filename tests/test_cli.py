@@ -56,8 +56,8 @@ def test_everything_is_written(folder, capsys):
     assert "milp.lp: Program(6 columns, 4 rows, 3 integers), maximized (the log shows minus the objective)" in said
     assert "y = f(x0, x1)" in said
     assert "penalty convex-concave procedure" in said
-    assert "Objective of the file, maximized: 0.855572256" in said
-    assert "# Objective value = 0.85557" in (folder / "a.sol").read_text()
+    assert "Objective of the file, maximized: 1.49321756" in said
+    assert "# Objective value = 1.49321" in (folder / "a.sol").read_text()
     with (folder / "a.csv").open() as stream:
         objectives = [float(row["objective"]) for row in csv.DictReader(stream)]
     assert objectives == sorted(objectives)
