@@ -47,6 +47,8 @@ BOXES_CONTINUOUS = (0.25, 0.0625)
 BOXES_INTEGER = (0.25, 4.0, 16.0)
 # Early masters with many integers are solved to the first gap only; the second follows when the model promises nothing at the first.
 LOOSE_GAP, TIGHT_GAP, MANY_INTEGERS = 0.1, 1e-4, 50
+# After a step of a master with many integers, so many steps with its choice of integers held, each a linear program.
+HELD_STEPS = 3
 # Rounds of cuts on the relaxation before a master with integers is solved (fewer where a round is no longer cheap), and what
 # violation is worth a round.
 RELAXED_ROUNDS, RELAXED_ROUNDS_MANY, RELAXED_CUT_TOL = 8, 3, 1e-4
@@ -91,13 +93,14 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
     boxes = BOXES_INTEGER if run.embedded.host.integer.any() else BOXES_CONTINUOUS
     fruitful_radius = region.radius
     num_failed = num_fruitless = 0
-    last_candidate = point.w
+    num_held, last_candidate = 0, point.w
     for number in range(1, options.max_iterations + 1):
         if status := ended(run):
             return status
         if any(np.array_equal(point.w, solved) for solved in run.solved):
             return _settled(run, point)
-        solution = _solve_master(run, model, point, penalty)
+        is_held, num_held = num_held > 0, max(num_held - 1, 0)
+        solution = _solve_master(run, model, point, penalty, is_held)
         candidate, is_new = take_candidate(run, solution, penalty)
         record_iteration(run, start, number, point, candidate, penalty, solution, is_new)
         if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
@@ -140,9 +143,14 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
                 point, num_fruitless = candidate, 0
                 fruitful_radius = model.region.radius
                 _move(run, model, point, improvement / promise, penalty)
+                if not is_held and model.gap > TIGHT_GAP:
+                    num_held = HELD_STEPS
                 continue
             if has_learned and not model.looks:
                 continue
+        if is_held:
+            num_held = 0
+            continue
 
         # Nothing is left in this model: solve it better, look ahead, make it finer, or stop.
         if model.gap > TIGHT_GAP and solution.gap > TIGHT_GAP:
@@ -220,10 +228,13 @@ def _recenter(model: Model, point: Point) -> None:
     model.looks, model.is_turned = 0, False
 
 
-def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
+def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Solution:
+    """Solve the master, with its integers as at the point if they are held."""
     has_integers = bool(run.embedded.host.integer.any())
 
     def once() -> Solution:
+        if is_held:
+            return _solve_held(run, model, point, penalty)
         if has_integers:
             _cut_relaxation(run, model, penalty)
         update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
@@ -236,6 +247,16 @@ def _solve_master(run: Run, model: Model, point: Point, penalty: Penalty) -> Sol
 
     with run.log.working("solving the master problem"):
         return solve_or_switch(run, once, lambda: _limit(run, model.region, penalty))
+
+
+def _solve_held(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
+    region, integer = model.region, run.embedded.host.integer
+    lb, ub = np.where(integer, point.w, region.lb), np.where(integer, point.w, region.ub)
+    limit_columns(run.subproblem, run.session, lb, ub, penalty.slack_ub)
+    update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
+    solution = run.session.solve(run.clock.limits(), relax=True)
+    _limit(run, region, penalty)
+    return solution
 
 
 def _take_passing(run: Run, x: Array, penalty: Penalty) -> None:
