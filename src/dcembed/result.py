@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
@@ -129,6 +129,8 @@ class Result:
         What the problem has and what was added to it.
     program, embeddings, feasibility_tol
         What the point was measured against.
+    incumbent_points
+        All columns at each of the `incumbents`, so that anyone can measure them again.
     """
 
     status: Status
@@ -144,6 +146,7 @@ class Result:
     program: Program
     embeddings: Sequence[Embedding]
     feasibility_tol: float
+    incumbent_points: list[Array] = field(default_factory=list)
 
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
