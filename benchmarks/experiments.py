@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.data import data_file
 from benchmarks.instance import Instance
 from benchmarks.pooling import load_pooling_network, optimum, pooling_instance
-from benchmarks.qp import NUM_BLOCKS, load_qp_network, qp_instance
+from benchmarks.qp import NUM_BLOCKS, find_qp_network, load_qp_network, qp_instance
 from benchmarks.water import load_water_network, water_instance
 
 NUM_TRIALS = 3
@@ -32,8 +32,10 @@ class Experiment:
         For a person: what it is, and what a size means.
     sizes, beyond, short
         The paper's sizes, those beyond it, and those of the short run.
+    find
+        (size, trial): read the size and look for the files; raises SizeError or MissingDataError.
     build
-        (size, trial) -> instance; raises MissingDataError.
+        (size, trial) -> instance.
     order
         Size -> number on the axis; None for a size of the family that is not in this sweep.
     sign
@@ -51,6 +53,7 @@ class Experiment:
     sizes: tuple[str, ...]
     beyond: tuple[str, ...]
     short: tuple[str, ...]
+    find: Callable[[str, int], object]
     build: Callable[[str, int], Instance]
     order: Callable[[str], int | None]
     sign: int = 1
@@ -74,13 +77,28 @@ def _number(size: str) -> int:
     return int(size)
 
 
+def _find_qp(size: str, trial: int) -> None:
+    width, depth, _ = _qp_size(size)
+    find_qp_network(width, depth, trial)
+
+
+def _find_water(size: str, trial: int) -> None:
+    _number(size)
+    for name in ("water_quality.csv", "water_classifier.npz"):
+        data_file(name)
+
+
+def _find_pooling(size: str, trial: int) -> None:
+    _number(size)
+    data_file("neur2sp_pooling_nnp.npz")
+
+
 def _build_qp(size: str, trial: int) -> Instance:
     width, depth, num_blocks = _qp_size(size)
     return qp_instance(load_qp_network(width, depth, trial), trial, num_blocks=num_blocks)
 
 
 def _build_water(size: str, trial: int) -> Instance:
-    data_file("water_quality.csv")
     return water_instance(load_water_network(), _number(size), trial)
 
 
@@ -109,6 +127,7 @@ EXPERIMENTS = {
             sizes=("8x3", "16x3", "32x3", "64x3", "128x3", "256x3"),
             beyond=("512x3", "1024x3"),
             short=("64x3", "256x3"),
+            find=_find_qp,
             build=_build_qp,
             order=_width,
             initial_penalty=100.0,
@@ -121,6 +140,7 @@ EXPERIMENTS = {
             sizes=("64x1", "64x2", "64x3", "64x4", "64x5", "64x6"),
             beyond=("64x8", "64x12"),
             short=("64x1", "64x6"),
+            find=_find_qp,
             build=_build_qp,
             order=_depth,
             initial_penalty=100.0,
@@ -133,6 +153,7 @@ EXPERIMENTS = {
             sizes=("25", "50", "100", "200", "400", "800"),
             beyond=("1065",),
             short=("25", "200"),
+            find=_find_water,
             build=_build_water,
             order=_number,
             sign=-1,
@@ -146,6 +167,7 @@ EXPERIMENTS = {
             sizes=("12", "13", "14", "15", "16", "17"),
             beyond=("46", "100"),
             short=("12", "17"),
+            find=_find_pooling,
             build=_build_pooling,
             order=lambda size: _number(size) ** 3,
             sign=-1,

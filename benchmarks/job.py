@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -29,9 +30,9 @@ class Job:
     version: str = __version__
 
 
-def run_job(job: Job, preparation_limit: float, grace: float = GRACE_SECONDS) -> Record:
+def run_job(job: Job, preparation_limit: float, grace: float = GRACE_SECONDS, stop: threading.Event | None = None) -> Record:
     """Run a job in its own process; whatever happens becomes a record."""
-    report = run_apart(perform, job, job.time_limit + preparation_limit + grace)
+    report = run_apart(perform, job, job.time_limit + preparation_limit + grace, stop)
     return to_record(job, report)
 
 

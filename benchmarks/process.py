@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -46,7 +47,9 @@ class Report:
     seconds: float
 
 
-def run_apart(function: Callable[[Any, Callable[[], None]], Any], argument: Any, limit: float) -> Report:
+def run_apart(
+    function: Callable[[Any, Callable[[], None]], Any], argument: Any, limit: float, stop: threading.Event | None = None
+) -> Report:
     """Call function(argument, done) in a fresh process; `done()` marks the end of what is measured.
 
     Parameters
@@ -55,6 +58,8 @@ def run_apart(function: Callable[[Any, Callable[[], None]], Any], argument: Any,
         A function of a module, with an answer made of plain values.
     limit
         Seconds after which the process and all it started are killed.
+    stop
+        Kills them as soon as it is set.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
@@ -62,7 +67,7 @@ def run_apart(function: Callable[[Any, Callable[[], None]], Any], argument: Any,
     began = time.monotonic()
     process.start()
     theirs.close()
-    memory, messages = _wait(process, ours, began + limit)
+    memory, messages = _wait(process, ours, began + limit, stop or threading.Event())
     seconds = time.monotonic() - began
     _end(process)
     memory = max([memory, *(value for kind, value in messages if kind == "memory")])
@@ -75,10 +80,10 @@ def run_apart(function: Callable[[Any, Callable[[], None]], Any], argument: Any,
     return Report(value, None, "", memory, seconds) if kind == "answer" else Report(None, "crashed", value, memory, seconds)
 
 
-def _wait(process, connection: Connection, deadline: float) -> tuple[float, list[tuple[str, Any]]]:
+def _wait(process, connection: Connection, deadline: float, stop: threading.Event) -> tuple[float, list[tuple[str, Any]]]:
     """Messages of the process until its last one, its end or the deadline, and the most memory that was seen on the way."""
     memory, messages, measuring = 0.0, [], True
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not stop.is_set():
         try:
             if connection.poll(POLL_SECONDS):
                 messages.append(connection.recv())

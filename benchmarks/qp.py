@@ -35,14 +35,19 @@ def network_path(width: int, depth: int, trial: int) -> Path:
     return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
 
 
-def load_qp_network(width: int, depth: int, trial: int) -> Network:
-    """A trained network of the experiment; the error has the command that trains it."""
+def find_qp_network(width: int, depth: int, trial: int) -> Path:
+    """The file of a trained network; the error has the command that trains it."""
     path = network_path(width, depth, trial)
     if not path.is_file():
         raise MissingDataError(
             f"The experiment needs {path.name}. Train it: python -m benchmarks.train_networks {width}x{depth} --trials {trial}"
         )
-    return load_network(path)
+    return path
+
+
+def load_qp_network(width: int, depth: int, trial: int) -> Network:
+    """A trained network of the experiment."""
+    return load_network(find_qp_network(width, depth, trial))
 
 
 def qp_instance(network: Network, trial: int, limit: float = 1.0, num_blocks: int = NUM_BLOCKS) -> Instance:
