@@ -86,10 +86,10 @@ METHODS = {
     method.name: method
     for method in (
         Method("dcembed", "dcembed", "The default: lazy cuts and local splits.", dcembed.solve),
-        Method("shared", "shared (paper)", "The paper's method, one column per hidden unit.", dcembed.solve, settings=_paper("shared")),
+        Method("shared", "shared", "The paper's method, one column per hidden unit.", dcembed.solve, settings=_paper("shared")),
         Method(
             "two-path",
-            "two-path (paper)",
+            "two-path",
             "The paper's ablation, both components layer by layer.",
             dcembed.solve,
             why_not={"pooling": "with one hidden layer it is the same as shared"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,10 +49,27 @@ def primal_integral(trace: Trace, initial: float, reference: float, horizon: flo
 
 
 def npi(record: Record, reference: float) -> float | None:
-    """NPI of a run; None if it could not be run at all (licence) or the instance was never built."""
+    """NPI of a run; None if nothing is known about it (licence) or its instance."""
     if record.initial_objective is None or record.status == "licence":
         return None
     return primal_integral(known_trace(record), record.initial_objective, reference, record.time_limit)
+
+
+def with_starts(records: list[Record]) -> list[Record]:
+    """The same records; those of processes that died get J_0 and the start from other runs on their instance.
+
+    A run that was killed delivered nothing: it counts as one that stayed at the start.
+    """
+    known = {record.instance: record for record in records if record.initial_objective is not None}
+    filled = []
+    for record in records:
+        other = known.get(record.instance)
+        if record.initial_objective is None and other is not None:
+            record = replace(
+                record, initial_objective=other.initial_objective, start_objective=other.start_objective, optimum=other.optimum
+            )
+        filled.append(record)
+    return filled
 
 
 def time_to_feasible(record: Record) -> float | None:
