@@ -119,6 +119,8 @@ class Result:
         violation <= feasibility_tol.
     incumbents
         (seconds, objective) of every improving feasible point.
+    incumbent_points
+        All columns at each of the `incumbents`, so that anyone can measure them again.
     history
         One `Iteration` per subproblem.
     seconds
@@ -129,8 +131,6 @@ class Result:
         What the problem has and what was added to it.
     program, embeddings, feasibility_tol
         What the point was measured against.
-    incumbent_points
-        All columns at each of the `incumbents`, so that anyone can measure them again.
     """
 
     status: Status
@@ -139,6 +139,7 @@ class Result:
     violation: float
     is_feasible: bool
     incumbents: list[tuple[float, float]]
+    incumbent_points: list[Array] = field(default_factory=list, kw_only=True)
     history: list[Iteration]
     seconds: float
     solver: str
@@ -146,7 +147,6 @@ class Result:
     program: Program
     embeddings: Sequence[Embedding]
     feasibility_tol: float
-    incumbent_points: list[Array] = field(default_factory=list)
 
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
