@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from benchmarks import metrics
 from benchmarks.comparison import OURS, Sweep, speed_up
@@ -100,9 +100,8 @@ def _npi_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
             _line(axes, method, at, value)
             axes.fill_between(at, low, high, color=LOOKS[method][0], alpha=0.10, linewidth=0)
             ends[method] = (at[-1], value[-1])
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
-    axes.set_ylabel("NPI (lower is better)")
+    _log_axis(axes, "%")
+    axes.set_ylabel("NPI, % (lower is better)")
     _size_axis(axes, sweep)
     axes.set_title(sweep.experiment.title)
     return ends
@@ -157,7 +156,7 @@ def _speed_up_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
     for at, method in never:
         axes.plot([at], [axes.get_ylim()[0]], marker="v", markersize=10, color=LOOKS[method][0], clip_on=False, zorder=4)
         ends.setdefault(method, (at, axes.get_ylim()[0]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+    _log_axis(axes, "x")
     axes.set_ylabel("dcembed is sooner by")
     _size_axis(axes, sweep)
     axes.set_title(sweep.experiment.title)
@@ -195,6 +194,11 @@ def _size_axis(axes: Axes, sweep: Sweep) -> None:
     axes.set_xlabel(sweep.experiment.axis)
     if max(at) > 8 * min(at):
         axes.set_xscale("log")
+        room = (max(at) / min(at)) ** 0.04
+        axes.set_xlim(min(at) / room, max(at) * room)
+    else:
+        room = 0.04 * (max(at) - min(at) or 1)
+        axes.set_xlim(min(at) - room, max(at) + room)
     axes.xaxis.set_major_locator(FixedLocator(at))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
@@ -202,8 +206,18 @@ def _size_axis(axes: Axes, sweep: Sweep) -> None:
         axes.tick_params(axis="x", labelrotation=30)
 
 
+def _log_axis(axes: Axes, unit: str) -> None:
+    """A logarithmic axis with enough numbers on it, however few decades it spans."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 200 else (1.0,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} {unit}"))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
 def _size_name(sweep: Sweep, size: str) -> str:
-    return f"{sweep.experiment.axis.split(' (')[0]} {sweep.experiment.order(size):,}"
+    number, axis = f"{sweep.experiment.order(size):,}", sweep.experiment.axis.split(" (")[0]
+    return f"{number} {axis}" if axis.endswith("s") else f"{axis} {number}"
 
 
 def _names(figure: Figure, axes: Axes, ends: dict[str, tuple[float, float]]) -> list:
@@ -229,7 +243,15 @@ def _names(figure: Figure, axes: Axes, ends: dict[str, tuple[float, float]]) -> 
                 fontsize=10,
                 fontweight="bold" if method == OURS else "normal",
                 annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3},
+                arrowprops={
+                    "arrowstyle": "-",
+                    "color": colour,
+                    "linewidth": 1.0,
+                    "linestyle": ":",
+                    "relpos": (0, 0.5),
+                    "shrinkA": 1,
+                    "shrinkB": 4,
+                },
             )
         )
     return labels

@@ -14,8 +14,8 @@ from benchmarks.process import Report, run_apart
 from benchmarks.records import Record
 from dcembed import Options, __version__
 
-# Beyond the time limit and the allowance for preparation: building the instance, checking the points, importing packages.
-GRACE_SECONDS = 60.0
+# Beyond twice the time limit and the allowance for preparation: importing packages, building the instance, checking the points.
+GRACE_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Job:
 
 def run_job(job: Job, preparation_limit: float, grace: float = GRACE_SECONDS, stop: threading.Event | None = None) -> Record:
     """Run a job in its own process; whatever happens becomes a record."""
-    report = run_apart(perform, job, job.time_limit + preparation_limit + grace, stop)
+    report = run_apart(perform, job, 2 * job.time_limit + preparation_limit + grace, stop)
     return to_record(job, report)
 
 

@@ -108,6 +108,7 @@ def _end(process) -> None:
 
 def _child(function: Callable, argument: Any, connection: Connection) -> None:
     os.setsid()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     # What methods print belongs to nobody here.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stdout.fileno(), 1)
@@ -124,9 +125,18 @@ def _child(function: Callable, argument: Any, connection: Connection) -> None:
     except BaseException as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         answer = ("error", f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})".replace("\n", " "))
-    done()
-    connection.send(answer)
-    connection.close()
+    # Nobody listens any more if the harness has been ended.
+    with contextlib.suppress(BrokenPipeError):
+        done()
+        connection.send(answer)
+        connection.close()
+
+
+def _end_with(parent: int) -> None:
+    """End this process and all it started when the harness is gone, however it went."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(0, signal.SIGKILL)
 
 
 def _peak() -> float:

@@ -12,6 +12,13 @@ from highspy import cb
 from dcembed import Options
 
 Array = np.ndarray
+# HiGHS does not look at its clock in all its phases; in some of these it hears an interrupt.
+CALLBACKS = (
+    cb.HighsCallbackType.kCallbackMipImprovingSolution,
+    cb.HighsCallbackType.kCallbackMipInterrupt,
+    cb.HighsCallbackType.kCallbackSimplexInterrupt,
+    cb.HighsCallbackType.kCallbackIpmInterrupt,
+)
 
 
 def run_highs(
@@ -40,11 +47,23 @@ def run_highs(
         x[there] = values[columns]
         points.append((time.monotonic() - began, x))
 
-    highs.setCallback(lambda kind, message, out, entry, user: keep(np.array(out.mip_solution)), None)
-    highs.startCallback(cb.HighsCallbackType.kCallbackMipImprovingSolution)
+    def listen(kind, message, out, entry, user) -> None:
+        if kind == cb.HighsCallbackType.kCallbackMipImprovingSolution:
+            keep(np.array(out.mip_solution))
+        else:
+            entry.user_interrupt = time.monotonic() - began > options.time_limit
+
+    highs.setCallback(listen, None)
+    for kind in CALLBACKS:
+        highs.startCallback(kind)
     highs.run()
     seconds = time.monotonic() - began
     if highs.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         keep(np.array(highs.getSolution().col_value))
     status = highs.modelStatusToString(highs.getModelStatus()).lower().replace(" ", "_")
-    return {"time_limit_reached": "time_limit"}.get(status, status), points, seconds, (highs.getNumCol(), highs.getNumRow())
+    return (
+        {"time_limit_reached": "time_limit", "interrupted_by_user": "time_limit"}.get(status, status),
+        points,
+        seconds,
+        (highs.getNumCol(), highs.getNumRow()),
+    )

@@ -37,7 +37,7 @@ def run_scip(
     points: list[tuple[float, Array]] = []
     began = time.monotonic()
     model.includeEventhdlr(_Keeper(points, own, began), "points", "keeps every new best point")
-    model.optimize()
+    model.optimizeNogil()
     seconds = time.monotonic() - began
     if model.getNSols():
         best = model.getBestSol()
