@@ -56,11 +56,13 @@ class Method:
         return next((name for name in self.packages if importlib.util.find_spec(name) is None), None)
 
 
-def _baseline(name: str) -> Solve:
+def _baseline(name: str, label: str, about: str, why_not: dict[str, str] | None = None) -> Method:
+    """A method of dcembed.baselines."""
+
     def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Result:
         return importlib.import_module("dcembed.baselines").BASELINES[name](program, embeddings, start=start, options=options)
 
-    return solve
+    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", "pyscipopt"))
 
 
 def _module(name: str) -> Solve:
@@ -95,22 +97,17 @@ METHODS = {
             why_not={"pooling": "with one hidden layer it is the same as shared"},
             settings=_paper("two-path"),
         ),
-        Method("big-m", "big-M", "One binary per open ReLU, bounds from intervals.", _baseline("big-m")),
-        Method("big-m-obbt", "big-M + OBBT", "The same after bound tightening, whose time is not counted.", _baseline("big-m-obbt")),
-        Method(
+        _baseline("big-m", "big-M", "One binary per open ReLU, bounds from intervals."),
+        _baseline("big-m-obbt", "big-M + OBBT", "The same after bound tightening, whose time is not counted."),
+        _baseline(
             "pgd",
             "PGD",
             "Projected gradients with a line search between feasible and infeasible iterates.",
-            _baseline("pgd"),
             why_not={"water": _NO_INTEGERS, "pooling": _NO_INTEGERS},
         ),
-        Method("complementarity", "complementarity", "The complementarity DCA of Liu and Dvorkin.", _baseline("complementarity")),
-        Method(
-            "awasthi",
-            "DCA (Awasthi)",
-            "The DCA of Awasthi et al. for scalar objectives.",
-            _baseline("awasthi"),
-            why_not={"qp": _SCALAR, "water": _SCALAR},
+        _baseline("complementarity", "complementarity", "The complementarity DCA of Liu and Dvorkin."),
+        _baseline(
+            "awasthi", "DCA (Awasthi)", "The DCA of Awasthi et al. for scalar objectives.", why_not={"qp": _SCALAR, "water": _SCALAR}
         ),
         Method(
             "greedy",
