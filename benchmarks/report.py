@@ -88,7 +88,10 @@ def _findings(sweeps: list[Sweep]) -> list[str]:
 
 def _pictures(sweeps: list[Sweep], folder: Path) -> list[Block]:
     return [
-        Picture(charts.draw_npi(sweeps, folder), "NPI against size, mean over the trials; the shade spans the trials."),
+        Picture(
+            charts.draw_npi(sweeps, folder),
+            "NPI against size, mean over the trials; the shade spans the trials, dotted lines lead to names.",
+        ),
         Picture(charts.draw_trajectories(sweeps, folder), "Gap closed over time on the largest size, mean over the trials."),
         Picture(
             charts.draw_speed_up(sweeps, folder),
