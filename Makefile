@@ -1,16 +1,21 @@
-# All a newcomer types is `make demo` and `make test`; each makes .venv and installs what it needs.
+# All a newcomer types is `make demo`, `make test` and `make bench`; each makes .venv and installs what it needs.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types venv clean
+.PHONY: demo test bench lint types venv clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/reactor.py
 
 test: $(VENV)/.test lint types
 	$(BIN)/python -m pytest
+
+# A short version of every experiment, two runs at a time, in less than twenty minutes; what is in the records is not run again.
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks run --short --jobs 2 --records benchmarks/results/short/records.csv
+	$(BIN)/python -m benchmarks report --records benchmarks/results/short/records.csv
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -27,6 +32,10 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	touch $@
 
 $(VENV)/.made:

@@ -73,6 +73,32 @@ def surrogate_profit(network: Network, m: int, designs: np.ndarray) -> np.ndarra
     return designs @ PROFIT + np.array(expected)
 
 
+def expected_profits(network: Network, m: int, designs: np.ndarray) -> np.ndarray:
+    """The same as `surrogate_profit` for a network of one stage, for any number of designs at the price of sorting the scenarios.
+
+    A unit is max(a + b_s, 0) with a from the design and b_s from the scenario: with the scenarios sorted by b_s, the expected value
+    over those above -a is one difference of cumulative sums.
+    """
+    xi, probability = scenarios(m)
+    (stage,) = network.stages
+    weight = np.asarray(stage.weights[0])
+    of_design = designs @ weight[:, :NUM_DESIGN].T
+    expected = np.zeros_like(of_design)
+    for unit, (row, bias) in enumerate(zip(weight[:, NUM_DESIGN:], stage.bias, strict=True)):
+        of_scenario = xi @ row + bias
+        order = np.argsort(of_scenario)
+        mass = np.concatenate([np.cumsum(probability[order][::-1])[::-1], [0.0]])
+        moment = np.concatenate([np.cumsum((probability * of_scenario)[order][::-1])[::-1], [0.0]])
+        first = np.searchsorted(of_scenario[order], -of_design[:, unit])
+        expected[:, unit] = of_design[:, unit] * mass[first] + moment[first]
+    return designs @ PROFIT + (expected @ np.asarray(network.output.weights[1]).T)[:, 0] + network.output.bias[0]
+
+
+def optimum(m: int) -> float:
+    """The best objective over all 495 designs."""
+    return -float(expected_profits(load_pooling_network(), m, all_designs()).max())
+
+
 def start_designs(network: Network, m: int, trial: int) -> np.ndarray:
     """The best five of eight designs: optimal for the first-stage profit and for seven Gaussian ones."""
     rng = np.random.default_rng(trial)
@@ -103,4 +129,5 @@ def pooling_instance(network: Network, m: int, trial: int) -> Instance:
     )
     starts = [np.concatenate([z, np.zeros(num_scenarios)]) for z in start_designs(network, m, trial)]
     embedding = Embedding(network, inputs, NUM_DESIGN + np.arange(num_scenarios))
-    return Instance(f"pooling m={m} trial {trial}", program, (embedding,), starts)
+    # J_0 is the objective of building nothing: the starts are known to every method at second zero.
+    return Instance(f"pooling m={m} trial {trial}", program, (embedding,), starts, initial=np.zeros(n))

@@ -5,16 +5,18 @@ minimize 1/2 ||Gx||^2 + c'x   subject to   Ex = 0,  |Cx| <= mu,  x in [-1, 1]^15
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.data import MissingDataError
 from benchmarks.instance import Instance
 from dcembed import Embedding, Network, Program, load_network
 
 NETWORKS = Path(__file__).parent / "networks"
+NETWORKS_VARIABLE = "DCEMBED_NETWORKS"
 NUM_BLOCKS, BLOCK = 30, 5
-NUM_COLUMNS = NUM_BLOCKS * BLOCK
 
 
 def target(u):
@@ -27,32 +29,50 @@ def target(u):
 
 
 def network_path(width: int, depth: int, trial: int) -> Path:
-    return NETWORKS / f"qp_{width}x{depth}_{trial}.npz"
+    """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else beside this file."""
+    name = f"qp_{width}x{depth}_{trial}.npz"
+    own = os.environ.get(NETWORKS_VARIABLE)
+    return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
+
+
+def find_qp_network(width: int, depth: int, trial: int) -> Path:
+    """The file of a trained network; the error has the command that trains it."""
+    path = network_path(width, depth, trial)
+    if not path.is_file():
+        raise MissingDataError(
+            f"The experiment needs {path.name}. Train it: python -m benchmarks.train_networks {width}x{depth} --trials {trial}"
+        )
+    return path
 
 
 def load_qp_network(width: int, depth: int, trial: int) -> Network:
-    """A trained network of the experiment; `python -m benchmarks.train_networks` makes those that are missing."""
-    return load_network(network_path(width, depth, trial))
+    """A trained network of the experiment."""
+    return load_network(find_qp_network(width, depth, trial))
 
 
-def qp_instance(network: Network, trial: int, limit: float = 1.0) -> Instance:
-    """The residual model of a trial with a network in it; `limit` is mu, which the paper does not state."""
+def qp_instance(network: Network, trial: int, limit: float = 1.0, num_blocks: int = NUM_BLOCKS) -> Instance:
+    """The residual model of a trial with a network in it; `limit` is mu, which the paper does not state.
+
+    With fewer blocks than the paper's 30, the numbers of rows shrink in proportion.
+    """
+    n = num_blocks * BLOCK
+    num_squares, num_equal, num_limited = (round(share * n / 150) for share in (132, 18, 75))
     rng = np.random.default_rng(trial)
-    g = rng.normal(0.0, np.sqrt(1 / 132), (132, NUM_COLUMNS))
-    e = rng.normal(0.0, np.sqrt(1 / 150), (18, NUM_COLUMNS))
-    c = rng.normal(0.0, np.sqrt(1 / 150), (75, NUM_COLUMNS))
-    cost = rng.normal(0.0, 1 / 150, NUM_COLUMNS)
-    # The predictions are columns 150..179; f <= 0 is their upper bound.
-    quadratic = np.zeros((NUM_COLUMNS + NUM_BLOCKS,) * 2)
-    quadratic[:NUM_COLUMNS, :NUM_COLUMNS] = g.T @ g
+    g = rng.normal(0.0, np.sqrt(1 / num_squares), (num_squares, n))
+    e = rng.normal(0.0, np.sqrt(1 / n), (num_equal, n))
+    c = rng.normal(0.0, np.sqrt(1 / n), (num_limited, n))
+    cost = rng.normal(0.0, 1 / n, n)
+    # The predictions are the last columns; f <= 0 is their upper bound.
+    quadratic = np.zeros((n + num_blocks,) * 2)
+    quadratic[:n, :n] = g.T @ g
     program = Program(
-        cost=np.concatenate([cost, np.zeros(NUM_BLOCKS)]),
+        cost=np.concatenate([cost, np.zeros(num_blocks)]),
         quadratic=quadratic,
-        rows=np.hstack([np.vstack([e, c]), np.zeros((93, NUM_BLOCKS))]),
-        row_lb=np.concatenate([np.zeros(18), np.full(75, -limit)]),
-        row_ub=np.concatenate([np.zeros(18), np.full(75, limit)]),
-        lb=np.concatenate([np.full(NUM_COLUMNS, -1.0), np.full(NUM_BLOCKS, -np.inf)]),
-        ub=np.concatenate([np.full(NUM_COLUMNS, 1.0), np.zeros(NUM_BLOCKS)]),
+        rows=np.hstack([np.vstack([e, c]), np.zeros((num_equal + num_limited, num_blocks))]),
+        row_lb=np.concatenate([np.zeros(num_equal), np.full(num_limited, -limit)]),
+        row_ub=np.concatenate([np.zeros(num_equal), np.full(num_limited, limit)]),
+        lb=np.concatenate([np.full(n, -1.0), np.full(num_blocks, -np.inf)]),
+        ub=np.concatenate([np.full(n, 1.0), np.zeros(num_blocks)]),
     )
-    embedding = Embedding(network, np.arange(NUM_COLUMNS).reshape(NUM_BLOCKS, BLOCK), NUM_COLUMNS + np.arange(NUM_BLOCKS))
+    embedding = Embedding(network, np.arange(n).reshape(num_blocks, BLOCK), n + np.arange(num_blocks))
     return Instance(f"qp trial {trial}", program, (embedding,), [np.zeros(program.num_columns)])

@@ -41,6 +41,18 @@ def test_incumbents_are_feasible_points_that_improve_in_time_and_objective():
     assert seconds[-1] <= result.seconds
 
 
+def test_every_incumbent_comes_with_a_point_that_measures_as_it_says():
+    program, embedding = binary_problem(0)
+    for formulation in ("lazy", "shared"):
+        result = dcembed.solve(program, embedding, options=quiet(formulation=formulation))
+        assert len(result.incumbent_points) == len(result.incumbents) > 0
+        for (_, objective), x in zip(result.incumbents, result.incumbent_points, strict=True):
+            measured = dcembed.verify(program, [embedding], x)
+            assert measured.objective == pytest.approx(objective, rel=1e-12)
+            assert measured.violation <= result.feasibility_tol
+        assert np.array_equal(result.incumbent_points[-1], result.x)
+
+
 def test_history_has_one_record_per_subproblem():
     program, embedding = level_problem(17)
     result = dcembed.solve(program, embedding, start=[np.zeros(3), np.ones(3)], options=quiet())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 
 import numpy as np
@@ -125,6 +125,8 @@ class Result:
         violation <= feasibility_tol.
     incumbents
         (seconds, objective) of every improving feasible point.
+    incumbent_points
+        All columns at each of the `incumbents`, so that anyone can measure them again.
     history
         One `Iteration` per subproblem.
     seconds
@@ -145,6 +147,7 @@ class Result:
     violation: float
     is_feasible: bool
     incumbents: list[tuple[float, float]]
+    incumbent_points: list[Array] = field(default_factory=list, kw_only=True)
     history: list[Iteration]
     seconds: float
     solver: str

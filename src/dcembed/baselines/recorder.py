@@ -132,6 +132,7 @@ class Recorder:
             self.embeddings,
             self.options.feasibility_tol,
             incumbents=self.incumbent.trace,
+            incumbent_points=self.incumbent.points,
             history=self.history,
             seconds=self.clock.seconds,
             solver=self.solver,

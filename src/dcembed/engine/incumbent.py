@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dcembed.engine.point import Point
 from dcembed.tolerances import IMPROVEMENT_TOL
 
 
 @dataclass
 class Incumbent:
-    """The best feasible point, else the least violated one, and when the objective improved."""
+    """The best feasible point, else the least violated one, and when and where the objective improved."""
 
     feasibility_tol: float
     point: Point | None = None
     trace: list[tuple[float, float]] = field(default_factory=list)
+    # All columns at each entry of the trace.
+    points: list[np.ndarray] = field(default_factory=list)
 
     @property
     def is_feasible(self) -> bool:
@@ -31,6 +35,7 @@ class Incumbent:
                 return False
             self.point = point
             self.trace.append((seconds, point.objective))
+            self.points.append(point.x)
             return True
         if self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point

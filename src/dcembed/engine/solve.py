@@ -98,6 +98,7 @@ def solve(
         embeddings,
         options.feasibility_tol,
         incumbents=run.incumbent.trace,
+        incumbent_points=run.incumbent.points,
         history=run.history,
         seconds=clock.seconds,
         solver=run.backend.name,

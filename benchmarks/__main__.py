@@ -1,0 +1,112 @@
+"""The experiments from the command line: `python -m benchmarks run | report | list`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.experiments import EXPERIMENTS, NUM_TRIALS, SizeError
+from benchmarks.methods import METHODS
+from benchmarks.records import RESULTS
+from benchmarks.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
+
+HORIZON = 180.0
+# The short run: everything once, in less than twenty minutes on two cores.
+SHORT = {"time_limit": 8.0, "preparation_limit": 20.0, "trials": [0]}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if chosen.verb == "list":
+        show(console)
+        return 0
+    if chosen.verb == "report":
+        from benchmarks.report import write_report
+
+        for path in write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit):
+            console.print(f"wrote {os.path.relpath(path)}")
+        return 0
+    return run(chosen, parser, console)
+
+
+def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Console) -> int:
+    """The sweep that was asked for."""
+    experiments = [EXPERIMENTS[name] for name in chosen.experiments or EXPERIMENTS]
+    if chosen.sizes and len({experiment.family for experiment in experiments}) > 1:
+        parser.error("--sizes needs experiments that read the same sizes; name one experiment")
+    methods = say_what_is_left_out(experiments, chosen.methods or list(METHODS), console)
+    limit = chosen.time_limit or (SHORT["time_limit"] if chosen.short else HORIZON)
+    preparation = chosen.preparation_limit or (SHORT["preparation_limit"] if chosen.short else 2 * limit)
+    trials = chosen.trials if chosen.trials is not None else (SHORT["trials"] if chosen.short else range(NUM_TRIALS))
+    try:
+        jobs = drop_unavailable(plan(experiments, methods, chosen.sizes, trials, limit, chosen.short), console)
+    except SizeError as error:
+        parser.error(str(error))
+    run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed)
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="The experiments of the paper, and beyond them.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    sweep = verbs.add_parser("run", help="run experiments; what is in the records is not run again")
+    sweep.add_argument(
+        "experiments", nargs="*", metavar="EXPERIMENT", choices=[*EXPERIMENTS, []], help=f"{', '.join(EXPERIMENTS)}; all by default"
+    )
+    sweep.add_argument("--methods", nargs="+", metavar="METHOD", choices=list(METHODS), help=f"{', '.join(METHODS)}; all by default")
+    sweep.add_argument("--sizes", nargs="+", metavar="SIZE", help="64x3 for a QP, 800 for water, 17 for pooling; the paper's by default")
+    sweep.add_argument("--trials", nargs="+", type=int, metavar="TRIAL", help="0 1 2 by default")
+    sweep.add_argument("--time-limit", type=float, metavar="SECONDS", help=f"of each run; {HORIZON:g} by default")
+    sweep.add_argument(
+        "--preparation-limit", type=float, metavar="SECONDS", help="for what comes before a method's clock; twice the time limit by default"
+    )
+    sweep.add_argument("--jobs", type=int, default=1, metavar="NUMBER", help="runs at a time, each on one thread; 1 by default")
+    sweep.add_argument("--short", action="store_true", help="few sizes, one trial, a few seconds a run")
+    sweep.add_argument("--retry-failed", action="store_true", help="run again what crashed or was killed")
+    page = verbs.add_parser("report", help="write the tables and pictures of what has been run")
+    page.add_argument("--to", type=Path, metavar="FOLDER", help="where to write; beside the records by default")
+    page.add_argument("--time-limit", type=float, metavar="SECONDS", help="which runs to compare; those with the most records by default")
+    for verb in (sweep, page):
+        verb.add_argument(
+            "--records", type=Path, default=RESULTS / "records.csv", metavar="FILE", help="benchmarks/results/records.csv by default"
+        )
+    verbs.add_parser("list", help="show experiments, sizes and methods")
+    return parser
+
+
+def show(console: Console) -> None:
+    """Experiments with their sizes, and methods with where they apply."""
+    table = Table("experiment", "size is", "the paper's", "beyond", title="Experiments")
+    for experiment in EXPERIMENTS.values():
+        axis = "points per quantity" if experiment.family == "pooling" else experiment.axis
+        table.add_row(experiment.name, axis, " ".join(experiment.sizes), " ".join(experiment.beyond))
+    console.print(table)
+    table = Table("method", "what it is", "not run on", title="Methods")
+    for method in METHODS.values():
+        reasons = "; ".join(f"{family}: {reason}" for family, reason in method.why_not.items())
+        table.add_row(method.name, method.about, reasons)
+    console.print(table)
+
+
+def _command(chosen: argparse.Namespace) -> str:
+    """The command without its paths."""
+    parts = ["python -m benchmarks run", *chosen.experiments]
+    for name in ("methods", "sizes", "trials", "time_limit", "preparation_limit"):
+        value = getattr(chosen, name)
+        if value is not None:
+            shown = " ".join(map(str, value)) if isinstance(value, list) else f"{value:g}"
+            parts.append(f"--{name.replace('_', '-')} {shown}")
+    parts += [f"--jobs {chosen.jobs}"] if chosen.jobs != 1 else []
+    parts += ["--short"] if chosen.short else []
+    return " ".join(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

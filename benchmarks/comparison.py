@@ -1,0 +1,150 @@
+"""Records summed up: what each method did on each size, over the trials."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks import metrics
+from benchmarks.experiments import EXPERIMENTS, Experiment, belongs
+from benchmarks.methods import METHODS
+from benchmarks.records import FAILURES, Record
+
+OURS = "dcembed"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one size. Values are means over the trials, times are medians; None where there is nothing to say.
+
+    Times count a trial that never got there as infinite.
+    """
+
+    method: str
+    size: str
+    records: tuple[Record, ...]
+    npi: float | None
+    npi_of_trial: dict[int, float]
+    first_feasible: float | None
+    to_percent: float | None
+    to_permille: float | None
+    objective: float | None
+    gap: float | None
+    memory: float
+    preparation: float
+    num_rejected: int
+    added: tuple[int | None, int | None, int | None]
+
+    @property
+    def failures(self) -> str:
+        """How its runs failed, if they did: "killed", "2 of 3 crashed", "licence"."""
+        counts = Counter(record.status for record in self.records if record.status in (*FAILURES, "licence"))
+        total = len(self.records)
+        return ", ".join(name if count == total else f"{count} of {total} {name}" for name, count in counts.items())
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """An experiment over its sizes."""
+
+    experiment: Experiment
+    sizes: tuple[str, ...]
+    methods: tuple[str, ...]
+    cells: dict[tuple[str, str], Cell]
+    references: dict[tuple[str, str, int], float]
+
+    def best(self, size: str) -> str | None:
+        """The method with the lowest mean NPI over the trials it shares with ours; ours where it is level with another."""
+        behind = {method: self.behind(size, method) for method in self.methods}
+        scored = [(value, method != OURS, method) for method, value in behind.items() if value is not None]
+        return min(scored)[2] if scored else None
+
+    def second(self, size: str) -> str | None:
+        """The best of the other methods."""
+        scored = [(value, m) for m in self.methods if m != OURS and (value := self.behind(size, m)) is not None]
+        return min(scored)[1] if scored else None
+
+    def behind(self, size: str, method: str) -> float | None:
+        """By how much the NPI of a method is above ours, mean over the trials that both have been run on."""
+        ours, other = self.cells.get((size, OURS)), self.cells.get((size, method))
+        if ours is None or other is None:
+            return None
+        shared = ours.npi_of_trial.keys() & other.npi_of_trial.keys()
+        return _mean(other.npi_of_trial[trial] - ours.npi_of_trial[trial] for trial in shared)
+
+
+def choose_records(records: list[Record], time_limit: float | None) -> tuple[list[Record], float]:
+    """Runs of one time limit (the one with the most records unless it is given) and, per key, of the newest version."""
+    limits = Counter(record.time_limit for record in records)
+    chosen = time_limit if time_limit is not None else max(limits, key=lambda limit: (limits[limit], limit))
+    newest = {(*record.instance, record.method): record for record in records if record.time_limit == chosen}
+    return list(newest.values()), chosen
+
+
+def compare(records: list[Record], references: dict[tuple[str, str, int], float]) -> list[Sweep]:
+    """One sweep for each experiment that has records."""
+    sweeps = []
+    for experiment in EXPERIMENTS.values():
+        own = [record for record in records if belongs(experiment, record.experiment, record.size)]
+        sizes = sorted({record.size for record in own}, key=lambda size: (experiment.order(size), size))
+        methods = [name for name in METHODS if any(record.method == name for record in own)]
+        cells = {}
+        for size in sizes:
+            for method in methods:
+                runs = tuple(record for record in own if record.size == size and record.method == method)
+                if runs:
+                    cells[size, method] = summarize(method, size, runs, references)
+        if sizes:
+            sweeps.append(Sweep(experiment, tuple(sizes), tuple(methods), cells, references))
+    return sweeps
+
+
+def summarize(method: str, size: str, runs: tuple[Record, ...], references: dict[tuple[str, str, int], float]) -> Cell:
+    """The cell of a method and size."""
+    ran = [run for run in runs if run.status != "licence" and run.instance in references]
+    npi_of_trial = {run.trial: value for run in ran if (value := metrics.npi(run, references[run.instance])) is not None}
+    last = next((run for run in ran if run.added_columns is not None), None)
+    return Cell(
+        method=method,
+        size=size,
+        records=runs,
+        npi=_mean(npi_of_trial.values()),
+        npi_of_trial=npi_of_trial,
+        first_feasible=_median(ran, metrics.time_to_feasible),
+        to_percent=_median(ran, lambda run: metrics.time_to(run, references[run.instance], 1e-2)),
+        to_permille=_median(ran, lambda run: metrics.time_to(run, references[run.instance], 1e-3)),
+        objective=_mean(value for run in ran if (value := metrics.final_objective(run)) is not None),
+        gap=_mean(value for run in ran if (value := metrics.optimality_gap(run)) is not None),
+        memory=max(run.memory or 0.0 for run in runs),
+        preparation=_mean(run.preparation_seconds or 0.0 for run in runs) or 0.0,
+        num_rejected=sum(run.num_rejected or 0 for run in runs),
+        added=(last.added_columns, last.added_rows, last.added_binaries) if last else (None, None, None),
+    )
+
+
+def speed_up(ours: Record, other: Record) -> float | None:
+    """How many times sooner our run had a point as good as the other's last one; None if the other only kept the start.
+
+    Times below a hundredth of a second count as that.
+    """
+    trace = metrics.known_trace(other)
+    if len(trace) == 0 or trace[-1][0] == 0.0:
+        return None
+    seconds, objective = trace[-1]
+    slack = 1e-9 * max(1.0, abs(objective))
+    reached = next((at for at, value in metrics.known_trace(ours) if value <= objective + slack), None)
+    return 0.0 if reached is None else max(seconds, 0.01) / max(reached, 0.01)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    listed = list(values)
+    return float(np.mean(listed)) if listed else None
+
+
+def _median(runs: Iterable[Record], measure: Callable[[Record], float | None]) -> float | None:
+    times = [value if (value := measure(run)) is not None else np.inf for run in runs]
+    median = float(np.median(times)) if times else np.inf
+    return median if np.isfinite(median) else None

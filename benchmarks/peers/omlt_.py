@@ -1,0 +1,186 @@
+"""OMLT: the host in Pyomo, one block of its big-M formulation for each evaluation.
+
+The model is handed over as a file, with Pyomo's own writers, so that the solver's incumbents can be seen: to HiGHS, and to SCIP
+where the objective is quadratic, because HiGHS takes no mixed-integer quadratic problems.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyomo.environ as pyo
+import scipy.sparse as sp
+from omlt import OmltBlock
+from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation
+from omlt.neuralnet.layer import DenseLayer, InputLayer
+from pyomo.common.collections import ComponentMap
+
+from benchmarks.outcome import Outcome
+from benchmarks.peers.highs_run import run_highs
+from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers
+from dcembed import Embedding, Network, Options, Program
+from dcembed.program.indicators import linearize_indicators
+
+Array = np.ndarray
+
+# OMLT sets values outside of bounds while it builds; Pyomo warns about each.
+logging.getLogger("pyomo").setLevel(logging.ERROR)
+
+
+def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Array], options: Options) -> Outcome:
+    """Build, write, then optimize with every incumbent kept."""
+    began = time.monotonic()
+    host = build_plain_host(program, embeddings)
+    model = build_model(host)
+    num_binaries = sum(1 for v in model.component_data_objects(pyo.Var) if v.is_binary() or v.is_integer())
+    with tempfile.TemporaryDirectory() as folder:
+        path, names = _write(model, Path(folder), program.is_quadratic)
+        starts = [_complete(model, host, extend(host, embeddings, w)) for w in start]
+        run = _run_scip if program.is_quadratic else run_highs
+        status, points, seconds, sizes = run(path, names, starts, options)
+    return Outcome(
+        status=status,
+        points=[(at, x[: host.num_columns]) for at, x in points],
+        seconds=seconds,
+        preparation_seconds=time.monotonic() - began - seconds,
+        added_columns=sizes[0] - host.num_columns,
+        added_rows=sizes[1] - program.num_rows,
+        added_binaries=num_binaries - program.num_integers,
+    )
+
+
+def build_model(host: PlainHost) -> pyo.ConcreteModel:
+    """The host and its networks in Pyomo; columns are model.w."""
+    program = linearize_indicators(host.program, np.arange(host.program.num_columns))
+    model = pyo.ConcreteModel()
+    n = program.num_columns
+    is_integer = program.integer.tolist()
+    model.w = pyo.Var(
+        range(n),
+        domain=lambda _, j: pyo.Integers if is_integer[j] else pyo.Reals,
+        bounds=lambda _, j: (_limit(program.lb[j]), _limit(program.ub[j])),
+    )
+    model.objective = pyo.Objective(expr=_objective(model, program))
+    model.rows = pyo.Constraint(range(program.num_rows), rule=lambda m, i: _row(m, program, i))
+    model.nets = OmltBlock([(e, i) for e, inputs in enumerate(host.inputs) for i in range(len(inputs))])
+    model.ties = pyo.ConstraintList()
+    for e, network in enumerate(host.networks):
+        for i, (inputs, outputs) in enumerate(zip(host.inputs[e].tolist(), host.outputs[e].tolist(), strict=True)):
+            block = model.nets[e, i]
+            block.build_formulation(ReluBigMFormulation(_definition(network, program.lb[inputs], program.ub[inputs])))
+            for own, column in enumerate(inputs):
+                model.ties.add(block.inputs[own] == model.w[column])
+            for own, column in enumerate(outputs):
+                model.ties.add(block.outputs[own] == model.w[column])
+    return model
+
+
+def _variables(model: pyo.ConcreteModel) -> list:
+    """All variables, those of the host first."""
+    return [*model.w.values(), *(variable for block in model.nets.values() for variable in block.component_data_objects(pyo.Var))]
+
+
+def _complete(model: pyo.ConcreteModel, host: PlainHost, x: Array) -> Array:
+    """A start with the values of OMLT's own variables, in the order of `_variables`."""
+    for column, value in zip(model.w.values(), x.tolist(), strict=True):
+        column.set_value(value, skip_validation=True)
+    for e, network in enumerate(host.networks):
+        points = [x[host.inputs[e]]]
+        before = []
+        for weight, bias in layers(network):
+            before.append(points[-1] @ weight.T + bias)
+            points.append(np.maximum(before[-1], 0.0))
+        points[-1] = before[-1]
+        for i in range(len(host.inputs[e])):
+            _fill(model.nets[e, i], [z[i] for z in points], [a[i] for a in before])
+    return np.array([variable.value or 0.0 for variable in _variables(model)])
+
+
+def _fill(block, points: list[Array], before: list[Array]) -> None:
+    """Values of one evaluation: `points` after the activation of each layer, inputs first, `before` before it."""
+    values = ComponentMap((name, points[0]) for name in (block.inputs, block.scaled_inputs))
+    values.update((name, points[-1]) for name in (block.outputs, block.scaled_outputs))
+    for number, layer in enumerate(block.layer.values()):
+        values[layer.z] = points[number]
+        if number > 0:
+            values[layer.zhat] = before[number - 1]
+        if hasattr(layer, "q_relu"):
+            values[layer.q_relu] = before[number - 1] > 0
+    for component, entries in values.items():
+        for index, value in enumerate(entries):
+            component[index].set_value(float(value), skip_validation=True)
+
+
+def _write(model: pyo.ConcreteModel, folder: Path, is_quadratic: bool) -> tuple[Path, list[str | None]]:
+    """The file, and the name of each variable in it; None for one that occurs nowhere."""
+    if is_quadratic:
+        # SCIP does not read Pyomo's way of writing squares in LP files.
+        model.write(str(folder / "model.nl"), io_options={"symbolic_solver_labels": True})
+        return folder / "model.nl", [variable.name for variable in _variables(model)]
+    _, number = model.write(str(folder / "model.lp"))
+    symbols = model.solutions.symbol_map[number].byObject
+    return folder / "model.lp", [symbols.get(id(variable)) for variable in _variables(model)]
+
+
+def _definition(network: Network, lb: Array, ub: Array) -> NetworkDefinition:
+    """The network in OMLT's own classes, with the bounds of its inputs."""
+    definition = NetworkDefinition(scaled_input_bounds={j: (float(lb[j]), float(ub[j])) for j in range(lb.size)})
+    last = InputLayer([lb.size])
+    definition.add_layer(last)
+    chain = layers(network)
+    for number, (weight, bias) in enumerate(chain):
+        activation = "linear" if number == len(chain) - 1 else "relu"
+        layer = DenseLayer(last.output_size, [bias.size], weight.T, bias, activation=activation)
+        definition.add_layer(layer)
+        definition.add_edge(last, layer)
+        last = layer
+    return definition
+
+
+def _objective(model: pyo.ConcreteModel, program: Program):
+    expression = program.offset + pyo.quicksum(float(c) * model.w[j] for j, c in enumerate(program.cost) if c)
+    if program.quadratic is None:
+        return expression
+    entries = sp.coo_array(sp.triu(program.quadratic))
+    weight = np.where(entries.row == entries.col, 0.5, 1.0) * entries.data
+    terms = zip(entries.row.tolist(), entries.col.tolist(), weight.tolist(), strict=True)
+    return expression + pyo.quicksum(v * model.w[i] * model.w[j] for i, j, v in terms)
+
+
+def _row(model: pyo.ConcreteModel, program: Program, i: int):
+    row, lb, ub = program.rows[[i]], program.row_lb[i], program.row_ub[i]
+    terms = [v * model.w[j] for j, v in zip(row.indices.tolist(), row.data.tolist(), strict=True)]
+    if not terms or not (np.isfinite(lb) or np.isfinite(ub)):
+        return pyo.Constraint.Skip
+    return (_limit(lb), pyo.quicksum(terms), _limit(ub)) if lb != ub else pyo.quicksum(terms) == float(ub)
+
+
+def _limit(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _run_scip(path: Path, names: list[str | None], starts: list[Array], options: Options):
+    import pyscipopt
+
+    from benchmarks.peers.scip_run import run_scip
+
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    by_name = {variable.name: variable for variable in model.getVars()}
+    there = [j for j, name in enumerate(names) if name in by_name]
+    columns = [by_name[names[j]] for j in there]
+    sizes = model.getNVars(), model.getNConss()
+    status, points, seconds = run_scip(model, columns, len(columns), [x[there] for x in starts], options)
+    return status, [(at, _spread(values, there, len(names))) for at, values in points], seconds, sizes
+
+
+def _spread(values: Array, there: list[int], size: int) -> Array:
+    x = np.zeros(size)
+    x[there] = values
+    return x

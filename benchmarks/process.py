@@ -1,0 +1,167 @@
+"""A function in a process of its own: its answer, its peak memory, and an end to it when it takes too long."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+POLL_SECONDS = 0.1
+# How long a process that has been told to end may take to die.
+DEATH_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a process.
+
+    Parameters
+    ----------
+    answer
+        What the function returned; None if it did not.
+    failure
+        "crashed" or "killed"; None if there is an answer.
+    note
+        What went wrong, in one line.
+    memory
+        Peak resident memory in MiB of the process and those it started, up to the moment the function said it was done.
+    seconds
+        How long the process lived.
+    """
+
+    answer: Any
+    failure: str | None
+    note: str
+    memory: float
+    seconds: float
+
+
+def run_apart(
+    function: Callable[[Any, Callable[[], None]], Any], argument: Any, limit: float, stop: threading.Event | None = None
+) -> Report:
+    """Call function(argument, done) in a fresh process; `done()` marks the end of what is measured.
+
+    Parameters
+    ----------
+    function
+        A function of a module, with an answer made of plain values.
+    limit
+        Seconds after which the process and all it started are killed.
+    stop
+        Kills them as soon as it is set.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(function, argument, theirs), daemon=False)
+    began = time.monotonic()
+    process.start()
+    theirs.close()
+    memory, messages = _wait(process, ours, began + limit, stop or threading.Event())
+    seconds = time.monotonic() - began
+    _end(process)
+    memory = max([memory, *(value for kind, value in messages if kind == "memory")])
+    final = next(((kind, value) for kind, value in messages if kind in ("answer", "error")), None)
+    if final is None:
+        over = seconds >= limit
+        note = f"still running after {limit:.0f} s" if over else f"the process died with exit code {process.exitcode}"
+        return Report(None, "killed" if over else "crashed", note, memory, seconds)
+    kind, value = final
+    return Report(value, None, "", memory, seconds) if kind == "answer" else Report(None, "crashed", value, memory, seconds)
+
+
+def _wait(process, connection: Connection, deadline: float, stop: threading.Event) -> tuple[float, list[tuple[str, Any]]]:
+    """Messages of the process until its last one, its end or the deadline, and the most memory that was seen on the way."""
+    memory, messages, measuring = 0.0, [], True
+    while time.monotonic() < deadline and not stop.is_set():
+        try:
+            if connection.poll(POLL_SECONDS):
+                messages.append(connection.recv())
+                measuring = False
+                if messages[-1][0] != "memory":
+                    break
+        except (EOFError, OSError):
+            break
+        if measuring:
+            memory = max(memory, _resident(process.pid))
+    return memory, messages
+
+
+def _end(process) -> None:
+    """Make sure that nothing of the process is left."""
+    process.join(0.5)
+    # The child leads a group of its own, which the solvers it started are in.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.join(DEATH_SECONDS)
+
+
+def _child(function: Callable, argument: Any, connection: Connection) -> None:
+    os.setsid()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    # What methods print belongs to nobody here.
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    os.dup2(sys.stdout.fileno(), 1)
+    is_done = False
+
+    def done() -> None:
+        nonlocal is_done
+        if not is_done:
+            connection.send(("memory", _peak()))
+        is_done = True
+
+    try:
+        answer = ("answer", function(argument, done))
+    except BaseException as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        answer = ("error", f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})".replace("\n", " "))
+    # Nobody listens any more if the harness has been ended.
+    with contextlib.suppress(BrokenPipeError):
+        done()
+        connection.send(answer)
+        connection.close()
+
+
+def _end_with(parent: int) -> None:
+    """End this process and all it started when the harness is gone, however it went."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _peak() -> float:
+    """Peak resident memory of this process in MiB.
+
+    The kernel's figure for the address space where there is one: the portable one counts the process that started this one too.
+    """
+    with contextlib.suppress(OSError, StopIteration):
+        return _field(Path("/proc/self/status").read_text().splitlines(), "VmHWM:")
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _resident(root: int) -> float:
+    """Resident memory in MiB of a process and all below it, as far as the system shows it."""
+    total, open_numbers = 0.0, [root]
+    while open_numbers:
+        folder = Path(f"/proc/{open_numbers.pop()}")
+        with contextlib.suppress(OSError, StopIteration, ValueError):
+            total += _field((folder / "status").read_text().splitlines(), "VmRSS:")
+            for task in (folder / "task").iterdir():
+                open_numbers += [int(number) for number in (task / "children").read_text().split()]
+    return total
+
+
+def _field(lines: Iterable[str], name: str) -> float:
+    """A field of a status file, kB to MiB."""
+    return int(next(line for line in lines if line.startswith(name)).split()[1]) / 2**10
