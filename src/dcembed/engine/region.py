@@ -11,7 +11,7 @@ from dcembed.program.elimination import EmbeddedProgram
 Array = np.ndarray
 
 # In ranges of the columns. Where integers decide, a wider first box lets the master see more combinations.
-FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.2
+FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.4
 GROWTH = 2.0
 LARGEST_RADIUS, SMALLEST_RADIUS = 1.0, 1e-3
 # A point within this share of the radius of a side of the box has hit it.
