@@ -275,3 +275,14 @@ def test_a_solver_that_repeats_itself_ends_a_start():
     result = dcembed.solve(program, dcembed.Embedding(network, [[0, 1]], [3]), options=quiet(solver="scip"))
     assert result.status is dcembed.Status.LOCALLY_INFEASIBLE
     assert len(result.history) < 50
+
+
+def test_an_iteration_is_marked_when_its_master_met_a_better_point_on_the_way():
+    program, embedding = binary_problem(3)
+    result = dcembed.solve(program, embedding, options=quiet())
+    marked = [record.seconds for record in result.history if record.is_incumbent]
+    found = [seconds for seconds, _ in result.incumbents if seconds > 0]
+    assert marked
+    # Every improving point after the start belongs to the next iteration that is recorded, and that one has the mark.
+    after = [min(record.seconds for record in result.history if record.seconds >= seconds) for seconds in found[1:]]
+    assert set(after) <= set(marked)

@@ -100,9 +100,10 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
         if any(np.array_equal(point.w, solved) for solved in run.solved):
             return _settled(run, point)
         is_held, num_held = num_held > 0, max(num_held - 1, 0)
+        num_known = len(incumbent.trace)
         solution = _solve_master(run, model, point, penalty, is_held)
-        candidate, is_new = take_candidate(run, solution, penalty)
-        record_iteration(run, start, number, point, candidate, penalty, solution, is_new)
+        candidate, _ = take_candidate(run, solution, penalty)
+        record_iteration(run, start, number, point, candidate, penalty, solution, len(incumbent.trace) > num_known)
         if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
             return ended(run) or Status.TIME_LIMIT
         if solution.status is SolveStatus.INFEASIBLE:
