@@ -67,3 +67,13 @@ def test_a_solve_that_does_not_stop_is_left_behind(monkeypatch):
     session = BACKENDS["scip"].open(example("LP").program, SessionOptions())
     assert session.solve(Limits(seconds=0.1)).status is SolveStatus.TIME_LIMIT
     assert session.solve(Limits(interrupted=lambda: True)).status is SolveStatus.INTERRUPTED
+
+
+def test_a_relaxation_goes_without_indicators(capfd):
+    program = Program([-1.0, -1.0], lb=0.0, ub=[1.0, 5.0], integer=[0], indicators=[dcembed.Indicator(0, 1, [0.0, 1.0], ub=2.0)])
+    session = BACKENDS["scip"].open(program, SessionOptions())
+    relaxed = session.solve(Limits(), relax=True)
+    whole = session.solve(Limits())
+    assert relaxed.x == pytest.approx([1.0, 5.0])
+    assert program.objective(whole.x) == pytest.approx(-5.0)
+    assert "not binary" not in "".join(capfd.readouterr())

@@ -97,7 +97,9 @@ class ScipSession(EditedMatrices):
             if time.monotonic() > deadline:
                 raise TimeoutError
             _add(model, self._rows, i, columns, self._row_lb[i], self._row_ub[i])
-        self._add_indicators(model, columns)
+        if not relax:
+            # Indicators need binaries, which a relaxation has none of.
+            self._add_indicators(model, columns)
         self._add_curved(model, columns)
         if with_objective:
             self._add_quadratic(model, columns)

@@ -1,0 +1,80 @@
+"""The master problem: the cutting-plane model inside a solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcembed.engine.fallback import solve_or_switch
+from dcembed.engine.model import Model, limit_to
+from dcembed.engine.penalty import Penalty
+from dcembed.engine.point import Point
+from dcembed.engine.run import Run, ended, take_candidate
+from dcembed.engine.subproblem import limit_columns, update
+from dcembed.solvers.base import Solution, SolveStatus
+
+Array = np.ndarray
+
+# Early masters with many integers are solved to the first gap only; the second follows when the model promises nothing at the first.
+LOOSE_GAP, TIGHT_GAP, MANY_INTEGERS = 0.1, 1e-4, 50
+# Rounds of cuts on the relaxation before a master with integers is solved (fewer where a round is no longer cheap), and what
+# violation is worth a round.
+RELAXED_ROUNDS, RELAXED_ROUNDS_MANY, RELAXED_CUT_TOL = 8, 3, 1e-4
+
+
+def first_gap(num_integers: int) -> float:
+    """To which gap the first masters are solved."""
+    return LOOSE_GAP if num_integers > MANY_INTEGERS else TIGHT_GAP
+
+
+def solve_master(run: Run, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Solution:
+    """Solve the master, with its integers as at the point if they are held."""
+    has_integers = bool(run.embedded.host.integer.any())
+
+    def once() -> Solution:
+        if is_held:
+            return _solve_held(run, model, point, penalty)
+        if has_integers:
+            _cut_relaxation(run, model, penalty)
+        update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
+        if not has_integers:
+            return run.session.solve(run.clock.limits())
+        start = np.concatenate([point.w, model.heights.value, point.slack])
+        # What the solver finds on its way is a candidate like its last word.
+        limits = replace(run.clock.limits(model.gap), on_solution=lambda x: _take_passing(run, x, penalty))
+        return run.session.solve(limits, start)
+
+    with run.log.working("solving the master problem"):
+        return solve_or_switch(run, once, lambda: limit_to(run, model.region, penalty))
+
+
+def _solve_held(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
+    """The master with the integers of the point: nothing is left to branch on, and only a solver's own indicators need to see them."""
+    region, integer = model.region, run.embedded.host.integer
+    lb, ub = np.where(integer, point.w, region.lb), np.where(integer, point.w, region.ub)
+    limit_columns(run.subproblem, run.session, lb, ub, penalty.slack_ub)
+    update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
+    solution = run.session.solve(run.clock.limits(), relax=not run.backend.has_indicators)
+    limit_to(run, region, penalty)
+    return solution
+
+
+def _take_passing(run: Run, x: Array, penalty: Penalty) -> None:
+    take_candidate(run, Solution(SolveStatus.FEASIBLE, x), penalty)
+
+
+def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:
+    """Rounds of cuts where the relaxation of the master violates them: each costs a linear program, not a mixed-integer one."""
+    n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
+    many = run.embedded.host.num_integers > MANY_INTEGERS
+    for _ in range(RELAXED_ROUNDS_MANY if many else RELAXED_ROUNDS):
+        update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
+        solution = run.session.solve(run.clock.limits(), relax=True)
+        if solution.x is None or not np.isfinite(solution.x).all() or ended(run):
+            return
+        w, theta = solution.x[:n], solution.x[n : n + num_parts]
+        heights = model.split.heights(w)
+        if np.all(heights.value - theta <= RELAXED_CUT_TOL * (1.0 + np.abs(heights.value))):
+            return
+        model.pool.add(heights, w, theta)
