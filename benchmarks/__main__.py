@@ -17,7 +17,7 @@ from benchmarks.sweep import drop_unavailable, plan, run_sweep, say_what_is_left
 
 HORIZON = 180.0
 # The short run: everything once, in less than twenty minutes on two cores.
-SHORT = {"time_limit": 8.0, "preparation_limit": 20.0, "trials": [0]}
+SHORT = {"time_limit": 30.0, "preparation_limit": 20.0, "trials": [0]}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import resource
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from rich.table import Table
 
 import dcembed
 from benchmarks.instance import Instance
+from benchmarks.process import peak_memory
 from benchmarks.pooling import all_designs, load_pooling_network, pooling_instance, surrogate_profit
 from benchmarks.qp import load_qp_network, network_path, qp_instance
 from benchmarks.sampler import Sampler
@@ -141,7 +141,7 @@ def _apart(function: Callable, argument) -> tuple:
 
 def _with_memory(function: Callable, argument) -> tuple:
     answer = function(argument)
-    return answer, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return answer, peak_memory() / 2**10
 
 
 CASES: dict[str, Callable[[], list[Row]]] = {

@@ -117,7 +117,7 @@ def _child(function: Callable, argument: Any, connection: Connection) -> None:
     def done() -> None:
         nonlocal is_done
         if not is_done:
-            connection.send(("memory", _peak()))
+            connection.send(("memory", peak_memory()))
         is_done = True
 
     try:
@@ -139,7 +139,7 @@ def _end_with(parent: int) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _peak() -> float:
+def peak_memory() -> float:
     """Peak resident memory of this process in MiB.
 
     The kernel's figure for the address space where there is one: the portable one counts the process that started this one too.

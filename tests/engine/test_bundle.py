@@ -196,12 +196,12 @@ def test_the_other_side_of_a_kink_is_tried_before_a_point_counts_as_solved():
 
 
 def test_with_a_global_split_the_m_of_indicators_covers_the_whole_host(monkeypatch):
-    from dcembed.engine import bundle
+    from dcembed.engine import model
 
     program, embedding = indicator_problem(0)
     seen = []
-    real = bundle.with_split
-    monkeypatch.setattr(bundle, "with_split", lambda *a: seen.append(real(*a)) or seen[-1])
+    real = model.with_split
+    monkeypatch.setattr(model, "with_split", lambda *a: seen.append(real(*a)) or seen[-1])
     dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(formulation="lazy", decomposition="global"))
     for subproblem in seen:
         lb, ub, _ = subproblem.box

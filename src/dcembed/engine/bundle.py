@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
-from dcembed.engine.master import TIGHT_GAP, first_gap, solve_master
+from dcembed.engine.master import TIGHT_GAP, first_gap, solve_master, tightened
 from dcembed.engine.model import Model, build_model, learn, model_value, move, recenter, turn
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
@@ -171,7 +171,7 @@ def _deepen(run: Run, at: Progress, solution: Solution) -> Status | None:
     steps, is_feasible = step_columns(run.embedded), run.incumbent.accepts(at.point)
     boxes = BOXES_INTEGER if run.embedded.host.integer.any() else BOXES_CONTINUOUS
     if at.model.gap > TIGHT_GAP and solution.gap > TIGHT_GAP:
-        at.model.gap = TIGHT_GAP
+        at.model.gap = tightened(min(at.model.gap, solution.gap))
     elif not at.model.is_turned and not at.model.looks and turn(at.model, at.point):
         pass
     elif at.model.looks < num_looks(run.embedded, steps):

@@ -16,8 +16,9 @@ from dcembed.solvers.base import Solution, SolveStatus
 
 Array = np.ndarray
 
-# Early masters with many integers are solved to the first gap only; the second follows when the model promises nothing at the first.
-LOOSE_GAP, TIGHT_GAP, MANY_INTEGERS = 0.1, 1e-4, 50
+# Early masters with many integers are solved to the loose gap only; smaller ones follow, by this factor, down to the tight one, whenever
+# the model promises nothing at the last.
+LOOSE_GAP, GAP_FACTOR, TIGHT_GAP, MANY_INTEGERS = 0.1, 0.25, 1e-4, 50
 # Rounds of cuts on the relaxation before a master with integers is solved (fewer where a round is no longer cheap), and what
 # violation is worth a round.
 RELAXED_ROUNDS, RELAXED_ROUNDS_MANY, RELAXED_CUT_TOL = 8, 3, 1e-4
@@ -26,6 +27,11 @@ RELAXED_ROUNDS, RELAXED_ROUNDS_MANY, RELAXED_CUT_TOL = 8, 3, 1e-4
 def first_gap(num_integers: int) -> float:
     """To which gap the first masters are solved."""
     return LOOSE_GAP if num_integers > MANY_INTEGERS else TIGHT_GAP
+
+
+def tightened(gap: float) -> float:
+    """The next smaller gap."""
+    return max(GAP_FACTOR * gap, TIGHT_GAP)
 
 
 def solve_master(run: Run, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Solution:
