@@ -15,8 +15,8 @@ from rich.table import Table
 
 import dcembed
 from benchmarks.instance import Instance
-from benchmarks.process import peak_memory
 from benchmarks.pooling import all_designs, load_pooling_network, pooling_instance, surrogate_profit
+from benchmarks.process import peak_memory
 from benchmarks.qp import load_qp_network, network_path, qp_instance
 from benchmarks.sampler import Sampler
 from benchmarks.water import load_water_network, water_instance, with_score_columns
