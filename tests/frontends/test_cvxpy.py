@@ -162,7 +162,7 @@ def test_parameters_are_taken_at_their_values():
     # A product of parameters is not DPP, which must not matter.
     problem = cp.Problem(cp.Minimize(f[0] + 5 * cp.sum(x)), [cp.abs(x) <= scale * limit])
     with pytest.raises(
-        InputError, match=r"^The CVXPY problem has parameters without a value: limit\. Set parameter\.value before solving\.$"
+        InputError, match=r"^Constraint 0 .* has parameters without a value: limit\. Set parameter\.value before solving\.$"
     ):
         problem.solve(method="dcembed")
     values = []
@@ -292,8 +292,34 @@ def test_inputs_that_do_not_fit():
     assert str(caught.value) == "embed: X is not real and affine in the variables: abs(x). Give the network affine expressions."
 
 
+@pytest.mark.parametrize("inputs", [[], [[X[0], 1.0], [2.0]], [X, X[0]], {"a": X[0], "b": 1.0}, "x"], ids=str)
+def test_inputs_that_cannot_be_stacked(inputs):
+    with pytest.raises(InputError, match=rf"^embed: X is an expression, an array, or a list .* received {type(inputs).__name__}, which"):
+        front.embed(NETWORK, inputs)
+
+
+def test_a_parameter_without_a_value_is_named_with_its_constraint():
+    level = cp.Parameter(name="level")
+    f = front.embed(NETWORK, X, name="f")
+    cases = [
+        (cp.Problem(cp.Minimize(f[0]), [X <= 1, f <= level]), r"Constraint 1 \(f <= level\)"),
+        (cp.Problem(cp.Minimize(f[0] + level)), r"The objective \(minimize f\[0\] \+ level\)"),
+        (cp.Problem(cp.Minimize(front.embed(NETWORK, X + level, name="g")[0])), r"The input of g \(x \+ .*level.*\)"),
+    ]
+    for problem, what in cases:
+        with pytest.raises(InputError, match=rf"^{what} has parameters without a value: level\. Set parameter\.value before solving\.$"):
+            problem.solve(method="dcembed")
+
+
+def test_a_semidefinite_variable_is_named():
+    S = cp.Variable((2, 2), PSD=True, name="S")
+    with pytest.raises(InputError, match=r"^The variable S is semidefinite"):
+        cp.Problem(cp.Minimize(cp.sum(front.embed(NETWORK, S))), [S <= 1]).solve(method="dcembed")
+
+
 def test_lists_of_expressions_and_numbers_are_stacked():
     x = cp.Variable(2)
+    assert front.embed(NETWORK, np.array([x[0], 1.0], dtype=object)).inputs.shape == (2,)
     assert front.embed(NETWORK, [x[0], 1.0]).inputs.shape == (2,)
     assert front.embed(NETWORK, [[x[0], 1.0], [2.0, x[1]], x]).inputs.shape == (3, 2)
     assert front.embed(NETWORK, np.ones((4, 2))).shape == (4, 1)

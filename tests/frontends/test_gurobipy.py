@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 
@@ -323,6 +324,45 @@ def test_a_start_in_the_variables_is_where_the_run_begins(model):
     assert list(x.X) == [0.5, -0.25]
     # The best point is the next start, so that a run goes on where the last one ended.
     assert optimize(model).objective <= result.objective
+
+
+def test_a_start_that_leads_nowhere_is_a_hint_only(model):
+    """Two hills, of which only the right one reaches the level, and a start at the foot of the left one."""
+    knots = [-0.8, -0.5, -0.2, 0.2, 0.7, 1.2]
+    hills = dcembed.build_mlp([[[1.0]] * 6, [[1.0, -2.0, 1.0, 2.0, -4.0, 2.0]]], [[-knot for knot in knots], None])
+    x = model.addMVar(1, lb=-1, ub=1)
+    predictor = add_predictor_constr(model, hills, x)
+    model.addConstr(predictor.output[0, 0] >= 0.4)
+    model.setObjective(-x.sum())
+    x.Start = [-0.5]
+    result = optimize(model)
+    assert result.is_feasible and predictor.output_values[0, 0] >= 0.4 - 1e-5
+    # What the caller names is not second-guessed.
+    assert not optimize(model, start=[-0.5, 0.0]).is_feasible
+
+
+def test_of_several_starts_the_chosen_one_is_used(model):
+    x, _ = small(model)
+    predictor = add_predictor_constr(model, NETWORK, x)
+    model.setObjective(predictor.output.sum())
+    model.NumStart = 3
+    model.update()
+    for number in range(3):
+        model.Params.StartNumber = number
+        x.Start = [0.25 * number, -0.25]
+    optimize(model, max_iterations=0)
+    assert list(x.X) == [0.5, -0.25]
+    assert (model.NumStart, model.Params.StartNumber) == (1, 0)
+
+
+def test_bounds_that_cross_are_named(model):
+    x, _ = small(model)
+    add_predictor_constr(model, NETWORK, x)
+    x[0].LB = 3.0
+    with pytest.raises(
+        InputError, match=rf"^optimize: the bounds of the variable '{re.escape(x[0].item().VarName)}' cross: lb = 3 > ub = "
+    ):
+        optimize(model)
 
 
 def test_a_point_that_the_licence_does_not_carry_is_in_the_result(model, capsys):

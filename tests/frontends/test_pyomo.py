@@ -237,6 +237,9 @@ def test_fixed_inputs_are_honoured():
     solve(m)
     assert m.x[0].value == -0.4
     assert embedded.get_error().max() < 1e-9
+    m.x.fix(0.3)
+    solve(m)
+    assert embedded.output_values == pytest.approx(NETWORK(np.full((1, 2), 0.3)))
 
 
 def test_batches():

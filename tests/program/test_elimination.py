@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings
 
-from dcembed import AffineInputs, Embedding, Indicator, Program, build_mlp, verify
+from dcembed import AffineInputs, Embedding, Indicator, Program, build_mlp, solve, verify
 from dcembed.engine.point import measure_point, restriction_excess
 from dcembed.network import NetworkBuilder
 from dcembed.program.elimination import EmbeddedProgram, eliminate
@@ -297,3 +297,15 @@ def test_affine_inputs_keep_their_offsets_block_by_block():
     (measured,) = embedded.networks
     assert measured.points(np.array([1.0, 5.0])).tolist() == [[11.0], [27.0]]
     assert evaluate_measurements(embedded, np.array([1.0, 5.0])).tolist() == [38.0]
+
+
+@pytest.mark.parametrize("limit", [3.0, 1.0])
+def test_constant_inputs_leave_something_to_solve_for(limit):
+    """Every column follows from the inputs: y = f(1.5), t = 2 y; what is asked is whether t is within its limit."""
+    inputs = AffineInputs(sp.csr_array((1, 2)), [[1.5]])
+    program = Program(cost=[1.0, 1.0], rows=[[2.0, -1.0]], row_lb=[0.0], row_ub=[0.0], ub=[np.inf, limit])
+    embedding = Embedding(hinge(), inputs, [0])
+    assert eliminate(program, [embedding]).kept.size > 0
+    result = solve(program, embedding)
+    assert result.is_feasible == (limit == 3.0)
+    assert not result.is_feasible or np.allclose(result.x, [1.5, 3.0])

@@ -314,6 +314,23 @@ def test_indicators_of_the_solver_mean_the_same_as_their_rows(name, kind, value,
 
 
 @pytest.mark.parametrize(("name", "kind"), NATIVE)
+def test_a_relaxation_has_the_indicators_that_bounds_switch_on(name, kind, capfd):
+    program = with_loose_curves(switched_program(1, kind == "MIQP"), kind)
+    session = BACKENDS[name].open(program, SessionOptions())
+    best = program.objective(session.solve(UNLIMITED).x)
+    assert program.objective(session.solve(UNLIMITED, relax=True).x) <= best + 1e-5
+    for fixed in (0.0, 1.0):
+        lb, ub = program.lb.copy(), program.ub.copy()
+        lb[2] = ub[2] = fixed
+        session.set_bounds(lb, ub)
+        held, relaxed = session.solve(UNLIMITED), session.solve(UNLIMITED, relax=True)
+        assert verify(program, [], relaxed.x).violation < 1e-5
+        assert agree(program.objective(relaxed.x), program.objective(held.x))
+    session.close()
+    assert "ERROR" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "kind"), NATIVE)
 def test_indicators_of_the_solver_need_no_bounds(name, kind):
     indicator = Indicator(1, 1, [1.0, 0.0], lb=3.0)
     quadratic = np.diag([1.0, 0.0]) if kind == "MIQP" else None

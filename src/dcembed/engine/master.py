@@ -56,12 +56,12 @@ def solve_master(run: Run, model: Model, point: Point, penalty: Penalty, is_held
 
 
 def _solve_held(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
-    """The master with the integers of the point: nothing is left to branch on, and only a solver's own indicators need to see them."""
+    """The master with the integers of the point: nothing is left to branch on."""
     region, integer = model.region, run.embedded.host.integer
     lb, ub = np.where(integer, point.w, region.lb), np.where(integer, point.w, region.ub)
     limit_columns(run.subproblem, run.session, lb, ub, penalty.slack_ub)
     update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
-    solution = run.session.solve(run.clock.limits(), relax=not run.backend.has_indicators)
+    solution = run.session.solve(run.clock.limits(), relax=True)
     limit_to(run, region, penalty)
     return solution
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ Array = np.ndarray
 METHOD = "dcembed"
 # Longer constraints are cut in messages.
 MAX_TEXT = 160
+_ACCEPTED = "an expression, an array, or a list (of lists of equal length) of scalar expressions and numbers; cvxpy.hstack joins vectors"
 _NUMBERS = itertools.count()
 
 
@@ -116,7 +117,10 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
         from dcembed.importers import load_network
 
         network = load_network(network)
-    inputs = _stacked(X)
+    try:
+        inputs = _stacked(X)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"embed: X is {_ACCEPTED}, received {type(X).__name__}, which cannot be stacked ({_text(error)}).") from None
     n = network.num_inputs
     if inputs.ndim not in (1, 2) or inputs.shape[-1] != n:
         raise InputError(f"embed: X has shape {inputs.shape}, but the network has {n} inputs: expected ({n},) or (k, {n}).")
@@ -139,7 +143,7 @@ def extract(problem: cvxpy.Problem) -> Extracted:
     inputs = [cvxpy.Variable(prediction.inputs.shape) for prediction in predictions]
     links = [u == prediction.inputs for u, prediction in zip(inputs, predictions, strict=True)]
     host = cvxpy.Problem(problem.objective, [*problem.constraints, *links])
-    _check(problem, host)
+    _check(problem, host, predictions)
     try:
         # Parameters are numbers here, whatever their role in the problem is.
         data, chain, inverse_data = host.get_problem_data(_Matrices(), ignore_dpp=bool(host.parameters()))
@@ -344,18 +348,36 @@ def _predictions(problem: cvxpy.Problem) -> list[Prediction]:
     return list(found.values())
 
 
-def _check(problem: cvxpy.Problem, host: cvxpy.Problem) -> None:
+def _check(problem: cvxpy.Problem, host: cvxpy.Problem, predictions: list[Prediction]) -> None:
     """What CVXPY itself would refuse, with the name of the culprit."""
     if not host.variables():
         raise InputError("The CVXPY problem has no variables: there is nothing to decide.")
-    missing = [parameter.name() for parameter in host.parameters() if parameter.value is None]
-    if missing:
-        raise InputError(f"The CVXPY problem has parameters without a value: {', '.join(missing)}. Set parameter.value before solving.")
+    if any(parameter.value is None for parameter in host.parameters()):
+        raise _without_value(problem, predictions)
+    for variable in host.variables():
+        if variable.attributes["PSD"] or variable.attributes["NSD"]:
+            raise InputError(f"The variable {variable.name()} is semidefinite (PSD or NSD); dcembed does not take semidefinite cones.")
     for number, constraint in enumerate(problem.constraints):
         if not constraint.is_dcp():
             raise InputError(_not_convex(_constraint_text(number, constraint), constraint))
     if not problem.objective.is_dcp():
         raise InputError(_not_convex(f"The objective ({_text(problem.objective)})", problem.objective))
+
+
+def _without_value(problem: cvxpy.Problem, predictions: list[Prediction]) -> InputError:
+    """The error for the first part of the problem that has parameters without a value."""
+    named = ((what, [p.name() for p in part.parameters() if p.value is None]) for what, part in _parts(problem, predictions))
+    what, missing = next(entry for entry in named if entry[1])
+    return InputError(f"{what} has parameters without a value: {', '.join(missing)}. Set parameter.value before solving.")
+
+
+def _parts(problem: cvxpy.Problem, predictions: list[Prediction]) -> Iterator[tuple[str, Any]]:
+    """Constraints, objective and inputs of networks, each with what to call it."""
+    for number, constraint in enumerate(problem.constraints):
+        yield _constraint_text(number, constraint), constraint
+    yield f"The objective ({_text(problem.objective)})", problem.objective
+    for prediction in predictions:
+        yield f"The input of {prediction.name()} ({_text(prediction.inputs)})", prediction.inputs
 
 
 def _not_convex(what: str, part: Any) -> str:
@@ -400,7 +422,9 @@ def _text(part: Any) -> str:
 
 
 def _stacked(X: Any) -> cvxpy.Expression:
-    """X as one expression; lists are stacked."""
+    """X as one expression; lists, and arrays of expressions, are stacked."""
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        X = X.tolist()
     if isinstance(X, Sequence) and not isinstance(X, str):
         if any(isinstance(row, Sequence) or getattr(row, "ndim", 0) for row in X):
             return cvxpy.vstack([_stacked(row) for row in X])

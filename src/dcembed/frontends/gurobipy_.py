@@ -16,11 +16,12 @@ import scipy.sparse as sp
 
 from dcembed.engine.solve import solve
 from dcembed.errors import InputError, MissingPackageError
+from dcembed.options import Options
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.embedding import Embedding
 from dcembed.program.program import Indicator, Program
 from dcembed.program.verify import predict, verify
-from dcembed.result import Result
+from dcembed.result import Result, Status
 
 try:
     import gurobipy as gp
@@ -91,7 +92,12 @@ def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None
     if time_limit is not None:
         settings["time_limit"] = time_limit
     settings.setdefault("solver", "gurobi")
-    result = solve(program, embeddings, _find_start(model, embeddings) if start is None else start, settings)
+    hint = _find_start(model, embeddings) if start is None else None
+    result = solve(program, embeddings, hint if start is None else start, settings)
+    if hint is not None and result.status is Status.LOCALLY_INFEASIBLE:
+        # To Gurobi a start is a hint. This one, often that of an earlier run on other data, led nowhere: begin as without it.
+        settings["time_limit"] = max(Options(**settings).time_limit - result.seconds, 0.0)
+        result = solve(program, embeddings, None, settings)
     restore(model, result, bool(settings["verbose"]))
     return result
 
@@ -105,6 +111,10 @@ def extract(model: gp.Model) -> tuple[Program, list[Embedding]]:
     sign = -1.0 if model.ModelSense == gp.GRB.MAXIMIZE else 1.0
     kinds = np.array(model.getAttr("VType", columns))
     lb, ub = _unlimited(model.getAttr("LB", columns)), _unlimited(model.getAttr("UB", columns))
+    crossed = np.flatnonzero(lb > ub)
+    if crossed.size:
+        name = columns[crossed[0]].VarName
+        raise InputError(f"optimize: the bounds of the variable '{name}' cross: lb = {lb[crossed[0]]:g} > ub = {ub[crossed[0]]:g}.")
     binary = kinds == gp.GRB.BINARY
     rows = model.getConstrs()
     sense, rhs = np.array(model.getAttr("Sense", rows)), _unlimited(model.getAttr("RHS", rows))
@@ -153,6 +163,7 @@ def _pass_solution(model: gp.Model, x: Array, result: Result) -> str | None:
     """Have Gurobi accept `x` as its solution, and nothing else; the reason if it does not."""
     columns, tolerance = model.getVars(), 2.0 * result.feasibility_tol
     model.NumStart = 1
+    model.Params.StartNumber = 0
     model.update()
     model.setAttr("Start", columns, x.tolist())
     settings = {
@@ -160,7 +171,6 @@ def _pass_solution(model: gp.Model, x: Array, result: Result) -> str | None:
         "SolutionLimit": 1,
         # Look at complete starts as they are, and improve nothing; if the start is refused, search nothing.
         "StartNodeLimit": -2,
-        "StartNumber": 0,
         "Heuristics": 0.0,
         "NodeLimit": 0.0,
         "IterationLimit": 0.0,

@@ -217,10 +217,13 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
     inputs = [embedding.affine_inputs(n) for embedding in embeddings]
     outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
     stays = _must_stay(program, inputs, outputs)
+    definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
+    if kept.size == 0:
+        # All inputs are constants and every column follows from them; solvers want one all the same.
+        stays[0] = True
+        definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
     gone = outputs[~stays]
-    definitions, defining = find_definitions(program, gone, inputs)
     plain = substitute(program, definitions, defining)
-    kept = np.setdiff1d(np.arange(n), np.concatenate([gone, definitions.columns]))
     # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
     select = sp.csr_array((np.ones(gone.size), (gone, np.flatnonzero(~stays))), shape=(n, outputs.size))
 
@@ -238,6 +241,12 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
         linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
         definitions=definitions,
     )
+
+
+def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:
+    """What the eliminated outputs define, the rows that say so, and the columns that are left."""
+    definitions, defining = find_definitions(program, gone, inputs)
+    return definitions, defining, np.setdiff1d(np.arange(program.num_columns), np.concatenate([gone, definitions.columns]))
 
 
 def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import MissingBoundError
-from dcembed.program.program import Program
+from dcembed.program.program import IndicatorRows, Program
 from dcembed.program.tightening import tighten
 
 Array = np.ndarray
@@ -33,6 +33,13 @@ def linearize_indicators(program: Program, numbers: Array) -> Program:
         row_ub=np.concatenate([program.row_ub, row_ub]),
         indicators=(),
     )
+
+
+def settled_rows(program: Program, lb: Array, ub: Array) -> IndicatorRows:
+    """The indicators that these bounds switch on, whose rows hold even where integers may be fractional."""
+    rows = program.indicator_rows
+    on = np.flatnonzero((np.round(lb[rows.column]) == rows.value) & (np.round(ub[rows.column]) == rows.value))
+    return IndicatorRows(rows.matrix[on], rows.column[on], rows.value[on], rows.lb[on], rows.ub[on])
 
 
 def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess: Array) -> tuple[sp.csr_array, Array]:

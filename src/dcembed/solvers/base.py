@@ -105,7 +105,10 @@ class Session(Protocol):
         """
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
-        """Solve; `start` (n,) is a point to begin from, used where the solver can. `relax` lets integers be fractional."""
+        """Solve; `start` (n,) is a point to begin from, used where the solver can.
+
+        `relax` lets integers be fractional; of the indicators that the solver takes itself, those that bounds switch on are left.
+        """
 
     def close(self) -> None:
         """Release what the solver holds."""

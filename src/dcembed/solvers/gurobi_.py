@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from gurobipy import GRB
 
 from dcembed.errors import InputError, NoBackendError, SolverLimitError
+from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
 
@@ -47,6 +48,7 @@ class GurobiSession:
     """A convex program with or without integers, indicators, quadratic constraints and cones, kept inside Gurobi."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
+        self._program = program
         self._options = dict(options.solver_options)
         self._environment = _open_environment({"Threads": options.threads, "Seed": options.seed % (2**31 - 1), **self._options})
         self._model = gp.Model(env=self._environment)
@@ -100,18 +102,28 @@ class GurobiSession:
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         if relax and self._is_mip:
-            # Indicators are no part of the relaxation.
-            self._model.update()
-            relaxed = self._model.relax()
-            solution = self._run(relaxed, limits)
-            relaxed.dispose()
-            return solution
+            return self._solve_relaxed(limits)
         if start is not None and self._is_mip:
             self._columns.Start = start
         deadline = time.monotonic() + limits.seconds
         solution = self._run(self._model, limits)
         if solution.status is SolveStatus.UNBOUNDED:
             return self._settle(solution.message, replace(limits, seconds=deadline - time.monotonic()))
+        return solution
+
+    def _solve_relaxed(self, limits: Limits) -> Solution:
+        """Without integers Gurobi drops the indicators; those that bounds switch on are rows."""
+        self._model.update()
+        relaxed = self._model.relax()
+        if self._program.indicators:
+            settled = settled_rows(self._program, self._columns.LB, self._columns.UB)
+            columns = gp.MVar.fromlist(relaxed.getVars()[: self._columns.size])
+            for side, sense in ((settled.ub, GRB.LESS_EQUAL), (settled.lb, GRB.GREATER_EQUAL)):
+                finite = np.flatnonzero(np.isfinite(side))
+                if finite.size:
+                    relaxed.addMConstr(settled.matrix[finite], columns, sense, side[finite])
+        solution = self._run(relaxed, limits)
+        relaxed.dispose()
         return solution
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ import pyscipopt
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
+from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
 from dcembed.solvers.matrices import EditedMatrices
@@ -97,8 +98,9 @@ class ScipSession(EditedMatrices):
             if time.monotonic() > deadline:
                 raise TimeoutError
             _add(model, self._rows, i, columns, self._row_lb[i], self._row_ub[i])
-        if not relax:
-            # Indicators need binaries, which a relaxation has none of.
+        if relax:
+            self._add_settled(model, columns)
+        else:
             self._add_indicators(model, columns)
         self._add_curved(model, columns)
         if with_objective:
@@ -113,6 +115,12 @@ class ScipSession(EditedMatrices):
                 model.addConsIndicator(expression <= indicator.ub, binary, activeone=active)
             if np.isfinite(indicator.lb):
                 model.addConsIndicator(-expression <= -indicator.lb, binary, activeone=active)
+
+    def _add_settled(self, model: pyscipopt.Model, columns: list) -> None:
+        """The indicators of a relaxation as rows: those that bounds switch on. SCIP takes no others without a binary."""
+        rows = settled_rows(self._program, self._lb, self._ub)
+        for i in range(rows.matrix.shape[0]):
+            _add(model, rows.matrix, i, columns, rows.lb[i], rows.ub[i])
 
     def _add_quadratic(self, model: pyscipopt.Model, columns: list) -> None:
         if self._program.quadratic is not None:
