@@ -39,8 +39,13 @@ def test_a_point_worse_than_the_start_is_no_progress():
     assert primal_integral([(1.0, 7.0), (5.0, -10.0)], 0.0, -10.0, 10.0) == pytest.approx(50.0)
 
 
+def test_a_point_handed_over_on_stopping_counts_at_the_limit():
+    run = record(trace=[(4.0, -2.0), (10.3, -9.0)], start=-1.0)
+    assert known_trace(run) == [(0.0, -1.0), (4.0, -2.0), (10.0, -9.0)]
+
+
 def test_points_after_the_limit_do_not_count_and_the_start_counts_from_second_zero():
-    run = record(trace=[(4.0, -2.0), (11.0, -9.0)], start=-1.0)
+    run = record(trace=[(4.0, -2.0), (11.5, -9.0)], start=-1.0)
     assert known_trace(run) == [(0.0, -1.0), (4.0, -2.0)]
     assert final_objective(run) == -2.0
     assert npi(run, -10.0) == pytest.approx(100 * (0.4 * 0.9 + 0.6 * 0.8))
