@@ -180,7 +180,20 @@ MISTAKES = [
     ),
     ([*SOLVE, "--solver-option", "presolve"], "dcembed: --solver-option presolve: NAME=VALUE is expected."),
     ([*SOLVE, "--solver", "cplex"], "dcembed: "),
-    ([*SOLVE, "--start", "none.json"], "dcembed: none.json cannot be read: [Errno 2] No such file or directory: 'none.json'."),
+    ([*SOLVE, "--start", "none.json"], "dcembed: There is no file none.json."),
+    (
+        [*SOLVE, "--start", "deep.json"],
+        "dcembed: deep.json is not a solution file; accepted are .json and .sol files as written by --solution.",
+    ),
+    ([*SOLVE, "--start", "folder.json"], "dcembed: folder.json is a folder; a file is expected."),
+    (["solve", "folder.lp", *SOLVE[2:]], "dcembed: folder.lp is a folder; a file is expected."),
+    (["solve", "qp.lp", "--embeddings", "folder.json"], "dcembed: folder.json is a folder; a file is expected."),
+    (["solve", "qp.lp", "--embeddings", "deep.json"], "dcembed: deep.json is not valid JSON: "),
+    (["info", "folder.npz"], "dcembed: folder.npz is a folder; the path of a file is expected."),
+    (
+        ["solve", "qp.lp", "--network", "net.npz", "--inputs", "x*", "--outputs", "y0", "y0"],
+        "dcembed: outputs: the column 'y0' stands for more than one prediction. Give each prediction its own column, and add a row to the model if two must be equal.",
+    ),
     ([*SOLVE, "--start", "qp.lp"], "dcembed: qp.lp is not a solution file; accepted are .json and .sol files as written by --solution."),
     ([*SOLVE, "--solution", "out.txt"], "dcembed: out.txt is not written: its name must end with .json or .sol."),
     ([*SOLVE, "--solution", "no/out.json"], "dcembed: no/out.json cannot be written: there is no folder no."),
@@ -200,6 +213,9 @@ def test_a_mistake_is_one_line_and_exit_code_2(folder, capfd, argv, message):
     (folder / "broken.lp").write_text("Minimize\n obj: x\nSubject To\n c: x >= abc def\nEnd\n")
     (folder / "broken.onnx").write_bytes(b"\x00\x01\x02 not a model")
     (folder / "net.pt").write_bytes(b"x")
+    (folder / "deep.json").write_text("[" * 100_000)
+    for name in ("folder.lp", "folder.json", "folder.npz"):
+        (folder / name).mkdir()
     (folder / "binary.mps").write_bytes(bytes(range(256)) * 4)
     (folder / "binary.mps.gz").write_bytes(bytes(range(256)) * 4)
     assert main(argv) == 2
@@ -277,6 +293,17 @@ def test_the_module_is_the_command(folder):
     process = run_module("solve", "none.lp", cwd=folder)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (2, "", "dcembed: There is no file none.lp.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_had_enough_is_no_mistake(folder, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    process = run_module("info", "net.npz", cwd=folder)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) != 2
+    process.stderr.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -37,7 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        return int(arguments.run(arguments))
+        code = int(arguments.run(arguments))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever reads the output has had enough of it, as in "dcembed info net.onnx | head"; nothing is left to say or to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NONE_FOUND
     except (DcembedError, OSError) as error:
         sys.stderr.write(f"dcembed: {_one_line(error)}\n")
         return BAD_INPUT

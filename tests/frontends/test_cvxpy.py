@@ -204,6 +204,16 @@ def test_an_infeasible_host_is_infeasible():
         assert x.value is None
 
 
+def test_an_unbounded_subproblem_is_not_called_an_unbounded_problem():
+    """f(x) = max(x - 1, 0) - max(x, 0) is never below -1, but its tangents are."""
+    x = cp.Variable(1)
+    step = dcembed.build_mlp([[[1.0], [1.0]], [[-1.0, 1.0]]], [[0.0, -1.0], None])
+    problem = cp.Problem(cp.Minimize(front.embed(step, x)[0]))
+    problem.solve(method="dcembed")
+    assert problem.status != cp.UNBOUNDED
+    assert problem.status == "unbounded_subproblem"
+
+
 def test_without_a_feasible_point_nothing_is_claimed():
     x = cp.Variable(2, bounds=[-1, 1])
     f = front.embed(NETWORK, x)

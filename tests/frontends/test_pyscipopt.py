@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import io
+import re
 import subprocess
 import sys
+import warnings
 import weakref
 
 import numpy as np
@@ -207,6 +209,40 @@ def test_there_are_no_values_without_a_solution(model):
         predictor.get_error()
 
 
+def test_a_solution_of_the_model_before_a_change_is_warned_about(model):
+    _, v = inputs_of(model)
+    predictor = add_predictor_constr(model, NETWORK, v)
+    model.setObjective(predictor.output[0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        before = optimize(model)
+        # The same model again: an earlier solution that is as good is as right.
+        optimize(model, max_starts=1)
+    cut = v[0] >= 0.1 if before.value(v[0]) < 0 else v[0] <= -0.1
+    model.addCons(cut)
+    with pytest.warns(UserWarning, match=r"^SCIP keeps an earlier solution that is worse or not allowed"):
+        result = optimize(model)
+    assert model.getVal(v[0]) == pytest.approx(before.value(v[0]))
+    assert result.value(v[0]) * before.value(v[0]) < 0
+
+
+def test_bounds_that_cross_are_named(model):
+    _, v = inputs_of(model)
+    add_predictor_constr(model, NETWORK, v)
+    model.chgVarLb(v[0], 30)
+    with pytest.raises(InputError, match=rf"^optimize: the bounds of the variable '{re.escape(v[0].name)}' cross: lb = 30 > ub = "):
+        optimize(model)
+
+
+def test_the_value_of_what_is_no_polynomial_is_refused(model):
+    _, v = inputs_of(model)
+    add_predictor_constr(model, NETWORK, v)
+    result = optimize(model)
+    assert result.value(v[0] * v[0] + 1) == pytest.approx(result.value(v[0]) ** 2 + 1)
+    with pytest.raises(InputError, match=r"is no polynomial"):
+        result.value(scip.exp(v[0]))
+
+
 def test_a_start_is_where_the_run_begins(model):
     _, v = inputs_of(model)
     add_predictor_constr(model, NETWORK, v)
@@ -353,7 +389,8 @@ def test_a_model_that_was_solved_must_be_freed_first(model):
     with pytest.raises(InputError, match=r"SCIP is in the stage SOLVED.*Call scip.freeTransform\(\) first"):
         optimize(model)
     model.freeTransform()
-    assert optimize(model).is_feasible
+    with pytest.warns(UserWarning, match=r"^SCIP keeps an earlier solution"):
+        assert optimize(model).is_feasible
 
 
 def test_a_model_without_networks_is_for_scip(model):

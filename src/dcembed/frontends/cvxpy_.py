@@ -42,6 +42,8 @@ METHOD = "dcembed"
 # Longer constraints are cut in messages.
 MAX_TEXT = 160
 _ACCEPTED = "an expression, an array, or a list (of lists of equal length) of scalar expressions and numbers; cvxpy.hstack joins vectors"
+# The other statuses are dcembed's names. To CVXPY "unbounded" is a proof, which a subproblem without bound is not.
+_STATUSES = {Status.HOST_INFEASIBLE: "infeasible", Status.UNBOUNDED: "unbounded_subproblem"}
 _NUMBERS = itertools.count()
 
 
@@ -190,7 +192,7 @@ def restore(problem: cvxpy.Problem, extracted: Extracted, result: Result) -> Non
             variable.restore(value)
         else:
             variable.save_value(value)
-    problem._status = "infeasible" if result.status is Status.HOST_INFEASIBLE else result.status.name.lower()
+    problem._status = _STATUSES.get(result.status, result.status.name.lower())
     problem._value = problem.objective.value if primal else _no_value(problem, result)
     problem._solution = Solution(problem._status, problem._value, primal, {}, {})
     problem._solver_stats = SolverStats("DCEMBED", solve_time=result.seconds, num_iters=len(result.history), extra_stats=result)

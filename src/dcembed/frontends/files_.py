@@ -65,8 +65,7 @@ def read_host(path: str | Path) -> Host:
     path = Path(path)
     if not path.name.lower().endswith(HOSTS):
         raise InputError(f"{path} is not a model file by its name; accepted are {', '.join(HOSTS)}.")
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+    _check_file(path)
     _check_text(path)
     lp, hessian = _read_highs(path)
     if lp.num_col_ == 0:
@@ -87,6 +86,12 @@ def build_embedding(host: Host, network: Any, inputs: Any, outputs: Any, input_s
     if (target.columns < 0).any():
         raise InputError(
             "outputs: a number stands where a column is expected. Bound or fix the column of the prediction in the model instead."
+        )
+    repeated = _repeated(target.columns)
+    if repeated is not None:
+        raise InputError(
+            f"outputs: the column '{host.names[repeated]}' stands for more than one prediction. "
+            "Give each prediction its own column, and add a row to the model if two must be equal."
         )
     if len(source.columns) != len(target.columns):
         raise InputError(
@@ -149,11 +154,12 @@ def write_solution(path: str | Path, host: Host, result: Result) -> None:
 def read_start(path: str | Path, host: Host) -> Array:
     """A point from a solution file; columns that it does not mention are zero, or at the bound nearest to zero."""
     path = Path(path)
+    _check_file(path)
     text = _read_text(path)
     try:
         values = json.loads(text)["columns"] if path.suffix.lower() == ".json" else _parse_sol(text)
         numbers = {name: float(value) for name, value in values.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a solution file; accepted are .json and .sol files as written by --solution.") from None
     unknown = next((name for name in numbers if name not in set(host.names)), None)
     if unknown is not None:
@@ -173,6 +179,11 @@ def write_trace(path: str | Path, host: Host, result: Result) -> None:
 # Hosts.
 
 
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"{path} is a folder; a file is expected." if path.is_dir() else f"There is no file {path}.")
+
+
 def _read_text(path: Path) -> str:
     try:
         if path.suffix.lower() == ".gz":
@@ -186,7 +197,7 @@ def _read_text(path: Path) -> str:
 def _check_text(path: Path) -> None:
     """Refuse, by name, what could not be read or would be read wrongly."""
     text = _read_text(path)
-    if ".lp" in path.suffixes or path.suffix.lower() == ".lp":
+    if path.name.lower().removesuffix(".gz").endswith(".lp"):
         if re.search(r"->", re.sub(r"\\.*", "", text)):
             raise InputError(f"{path} has indicator constraints (->), which are not read from files. {REMEDY}")
         return
@@ -260,15 +271,20 @@ def _as_inputs(selection: Selection, n: int) -> Array | AffineInputs:
     return AffineInputs(matrix, selection.constants)
 
 
+def _repeated(columns: Array) -> int | None:
+    """The first column that is there twice."""
+    numbers, counts = np.unique(columns, return_counts=True)
+    return int(numbers[counts > 1][0]) if (counts > 1).any() else None
+
+
 def _read_entries(path: Path) -> list[Any]:
     if path.suffix.lower() not in (".toml", ".json"):
         raise InputError(f"{path} is not a list of embeddings by its name; accepted are .toml and .json.")
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
+    _check_file(path)
     text = _read_text(path)
     try:
         record = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid {path.suffix[1:].upper()}: {error}.") from None
     entries = record.get("embedding") if isinstance(record, dict) else record
     if not isinstance(entries, list) or not entries:

@@ -6,6 +6,7 @@ A network adds no constraint that SCIP sees. The best point is added to the solu
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -19,6 +20,7 @@ from dcembed.frontends.pyscipopt_predictor import column_numbers, pyscipopt, reg
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.embedding import Embedding
 from dcembed.program.program import Indicator, Program
+from dcembed.program.verify import verify
 from dcembed.result import Result
 
 Array = np.ndarray
@@ -44,8 +46,12 @@ class ScipResult(Result):
         """Value of a variable, of a polynomial expression, or of a list or array of them; None without a point."""
         if isinstance(expression, list | tuple | np.ndarray):
             return np.vectorize(self.value, otypes=[float])(np.asarray(expression, dtype=object))
-        if not isinstance(expression, pyscipopt.Expr) or not self.values:
-            return None if not self.values else float(expression)
+        if not self.values:
+            return None
+        if isinstance(expression, pyscipopt.scip.GenExpr):
+            raise InputError(f"value: {expression!r:.60} is no polynomial. Give its variables, and compute the rest from their values.")
+        if not isinstance(expression, pyscipopt.Expr):
+            return float(expression)
         terms = expression.terms.items()
         return float(sum(c * np.prod([self.values[v.ptr()] for v in term.vartuple]) for term, c in terms))
 
@@ -104,7 +110,7 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     start
         A solution of SCIP (`scip.createSol()` with values set) to begin from.
     options
-        Of `dcembed.Options`. `verbose` is False where display/verblevel is 0, if not given.
+        Of `dcembed.Options`. `verbose` is False where display/verblevel is 0, if not given; `scip.hideOutput()` cannot be seen from here.
 
     Returns
     -------
@@ -145,6 +151,12 @@ def extract(scip: pyscipopt.Model) -> Extraction:
         ScipIndicator(Indicator(*_read_binary(scip, constraint, variables, numbers), body[[i]], body_lb[i], body_ub[i]), slacks[i])
         for i, constraint in enumerate(kinds["indicator"])
     ]
+    lb = _unlimited([variable.getLbOriginal() for variable in variables])
+    ub = _unlimited([variable.getUbOriginal() for variable in variables])
+    crossed = np.flatnonzero(lb > ub)
+    if crossed.size:
+        name = variables[crossed[0]].name
+        raise InputError(f"optimize: the bounds of the variable '{name}' cross: lb = {lb[crossed[0]]:g} > ub = {ub[crossed[0]]:g}.")
     sign = -1.0 if scip.getObjectiveSense() == "maximize" else 1.0
     integer = np.array([variable.vtype() != "CONTINUOUS" for variable in variables])
     linear = Program(
@@ -153,8 +165,8 @@ def extract(scip: pyscipopt.Model) -> Extraction:
         rows=rows,
         row_lb=row_lb,
         row_ub=row_ub,
-        lb=_unlimited([variable.getLbOriginal() for variable in variables]),
-        ub=_unlimited([variable.getUbOriginal() for variable in variables]),
+        lb=lb,
+        ub=ub,
         integer=integer,
         indicators=[item.indicator for item in indicators],
     )
@@ -174,8 +186,21 @@ def restore(scip: pyscipopt.Model, extraction: Extraction, result: Result) -> Sc
             scip.setSolVal(solution, variable, values[variable.ptr()])
         scip.addSol(solution, free=True)
         # PySCIPOpt remembers what it last called the best solution.
-        scip.getBestSol()
+        _warn_of_earlier(extraction, result, _read_start(scip, extraction, scip.getBestSol()))
     return ScipResult(**{item.name: getattr(result, item.name) for item in fields(result)}, values=values)
+
+
+def _warn_of_earlier(extraction: Extraction, result: Result, kept: Array) -> None:
+    """SCIP sorts solutions by their objective and drops none, even one that a changed model does not allow any more."""
+    measured = verify(extraction.program, extraction.embeddings, kept)
+    worse = measured.objective > result.objective + 1e-6 * max(1.0, abs(result.objective))
+    if worse or measured.violation > result.feasibility_tol:
+        warnings.warn(
+            "SCIP keeps an earlier solution that is worse or not allowed in this model and its networks, "
+            "and scip.getVal and scip.getObjVal go on reading it. "
+            "The values of this run are result.value(...) and those of the predictors.",
+            stacklevel=4,
+        )
 
 
 def _read_start(scip: pyscipopt.Model, extraction: Extraction, solution: Any) -> Array:

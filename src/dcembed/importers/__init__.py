@@ -90,6 +90,8 @@ def _match_path(path: Path) -> Importer:
     _refuse_code(path, suffix)
     for importer in IMPORTERS:
         if suffix in importer.suffixes:
+            if path.is_dir():
+                raise InputError(f"{path} is a folder; the path of a file is expected.")
             if not path.is_file():
                 raise InputError(f"There is no file {path}. Check the path; it is relative to {Path.cwd()}.")
             return importer
