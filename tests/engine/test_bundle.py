@@ -286,3 +286,34 @@ def test_an_iteration_is_marked_when_its_master_met_a_better_point_on_the_way():
     # Every improving point after the start belongs to the next iteration that is recorded, and that one has the mark.
     after = [min(record.seconds for record in result.history if record.seconds >= seconds) for seconds in found[1:]]
     assert set(after) <= set(marked)
+
+
+def test_with_many_integers_steps_that_hold_them_follow_a_step_of_the_master(monkeypatch):
+    from dcembed.engine import master
+
+    program, embedding = indicator_problem(1, k=60)
+    held = []
+    real = master._solve_held
+
+    def watch(run, model, point, penalty):
+        solution = real(run, model, point, penalty)
+        integer = run.embedded.host.integer
+        held.append(np.abs(solution.x[: integer.size][integer] - point.w[integer]).max())
+        return solution
+
+    monkeypatch.setattr(master, "_solve_held", watch)
+    result = dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(max_iterations=8))
+    assert result.is_feasible
+    assert held
+    assert max(held) < 1e-6
+
+
+def test_gaps_shrink_in_stages_to_the_tight_one():
+    from dcembed.engine.master import LOOSE_GAP, TIGHT_GAP, first_gap, tightened
+
+    assert (first_gap(10), first_gap(1000)) == (TIGHT_GAP, LOOSE_GAP)
+    gaps = [first_gap(1000)]
+    while gaps[-1] > TIGHT_GAP:
+        gaps.append(tightened(gaps[-1]))
+    assert len(gaps) > 3
+    assert gaps[-1] == tightened(gaps[-1]) == TIGHT_GAP

@@ -12,7 +12,7 @@ from dcembed.engine.incumbent import Incumbent
 from dcembed.engine.interrupt import Clock
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import Point, measure_point
-from dcembed.engine.run import attempt, failure
+from dcembed.engine.run import attempt, count_sizes, failure
 from dcembed.options import Options
 from dcembed.program.elimination import EmbeddedProgram, eliminate
 from dcembed.program.embedding import Embedding
@@ -63,20 +63,8 @@ class Recorder:
     def begin(self, method: str, solver: str, num_columns: int, num_rows: int, num_binaries: int = 0) -> None:
         """Note and show what the method solves with, and how large its problem is."""
         self.solver = solver
-        networks, restrictions = self.embedded.networks, self.embedded.restrictions
-        self.sizes = Sizes(
-            host_columns=self.program.num_columns,
-            host_rows=self.program.num_rows,
-            integers=self.program.num_integers,
-            networks=len(networks),
-            evaluations=sum(measured.num_blocks for measured in networks),
-            hidden_units=sum(measured.num_blocks * measured.network.num_hidden for measured in networks),
-            neural_rows=restrictions.num_restrictions,
-            added_columns=num_columns - self.program.num_columns,
-            added_rows=num_rows - self.program.num_rows,
-            slacks=0,
-            added_binaries=num_binaries,
-        )
+        added_columns, added_rows = num_columns - self.program.num_columns, num_rows - self.program.num_rows
+        self.sizes = count_sizes(self.embedded, added_columns, added_rows, added_binaries=num_binaries)
         self.log.header(self.sizes, method, self.program.problem_class, solver)
 
     def offer_start(self, w: Array, number: int) -> Point:
@@ -118,9 +106,7 @@ class Recorder:
 
     def ended(self) -> Status | None:
         """Why the run must end now, if it must."""
-        if self.clock.is_stopped:
-            return Status.INTERRUPTED
-        return Status.TIME_LIMIT if self.clock.is_over else None
+        return self.clock.ended()
 
     def result(self, status: Status, preparation_seconds: float = 0.0) -> Result:
         """The best point, measured once more."""

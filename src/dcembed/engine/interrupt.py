@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dcembed.result import Status
 from dcembed.solvers.base import Limits
 
 
@@ -34,6 +35,12 @@ class Clock:
     def stop(self) -> None:
         """Ask the run to end at the next opportunity."""
         self._stop.set()
+
+    def ended(self) -> Status | None:
+        """Why the run must end now, if it must."""
+        if self.is_stopped:
+            return Status.INTERRUPTED
+        return Status.TIME_LIMIT if self.is_over else None
 
     def limits(self, gap: float = Limits.gap) -> Limits:
         """What is left, for a solver."""

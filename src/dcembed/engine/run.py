@@ -18,7 +18,7 @@ from dcembed.engine.subproblem import Subproblem, limit_columns, open_session
 from dcembed.errors import DcembedError
 from dcembed.options import Options
 from dcembed.program.elimination import EmbeddedProgram
-from dcembed.result import Iteration, Status
+from dcembed.result import Iteration, Sizes, Status
 from dcembed.solvers.base import Backend, Session, SessionOptions, Solution, SolveStatus
 
 Array = np.ndarray
@@ -49,9 +49,24 @@ class Run:
 
 def ended(run: Run) -> Status | None:
     """Why the run must end now, if it must."""
-    if run.clock.is_stopped:
-        return Status.INTERRUPTED
-    return Status.TIME_LIMIT if run.clock.is_over else None
+    return run.clock.ended()
+
+
+def count_sizes(embedded: EmbeddedProgram, added_columns: int, added_rows: int, slacks: int = 0, added_binaries: int = 0) -> Sizes:
+    """What the problem has, and what a method adds to it."""
+    return Sizes(
+        host_columns=embedded.program.num_columns,
+        host_rows=embedded.program.num_rows,
+        integers=embedded.program.num_integers,
+        networks=len(embedded.networks),
+        evaluations=sum(measured.num_blocks for measured in embedded.networks),
+        hidden_units=sum(measured.num_blocks * measured.network.num_hidden for measured in embedded.networks),
+        neural_rows=embedded.restrictions.num_restrictions,
+        added_columns=added_columns,
+        added_rows=added_rows,
+        slacks=slacks,
+        added_binaries=added_binaries,
+    )
 
 
 def agree(one: float, other: float, options: Options) -> bool:

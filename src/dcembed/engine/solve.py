@@ -17,7 +17,7 @@ from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.lazy import build_lazy
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
-from dcembed.engine.run import Run, attempt, ended, failure
+from dcembed.engine.run import Run, attempt, count_sizes, ended, failure
 from dcembed.engine.shared import build_shared
 from dcembed.engine.two_path import build_two_path
 from dcembed.options import Options
@@ -174,16 +174,5 @@ def _find_start(run: Run) -> Solution:
 
 
 def _sizes(run: Run) -> Sizes:
-    embedded, epigraph = run.embedded, run.subproblem.epigraph
-    return Sizes(
-        host_columns=embedded.program.num_columns,
-        host_rows=embedded.program.num_rows,
-        integers=embedded.program.num_integers,
-        networks=len(embedded.networks),
-        evaluations=sum(measured.num_blocks for measured in embedded.networks),
-        hidden_units=sum(measured.num_blocks * measured.network.num_hidden for measured in embedded.networks),
-        neural_rows=embedded.restrictions.num_restrictions,
-        added_columns=epigraph.num_columns,
-        added_rows=epigraph.num_rows,
-        slacks=embedded.restrictions.num_slacks,
-    )
+    epigraph = run.subproblem.epigraph
+    return count_sizes(run.embedded, epigraph.num_columns, epigraph.num_rows, run.embedded.restrictions.num_slacks)
