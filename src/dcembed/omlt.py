@@ -17,6 +17,7 @@ except ModuleNotFoundError as error:
     raise MissingPackageError('dcembed.omlt needs the package omlt, which is not installed. Run: pip install "dcembed[omlt]"') from None
 
 import dcembed.pyomo  # noqa: F401  (registers the solver)
-from dcembed.frontends.omlt_ import DCEmbedFormulation, load_definition
+from dcembed.frontends.omlt_ import DCEmbedFormulation
+from dcembed.importers.omlt_ import load_definition
 
 __all__ = ["DCEmbedFormulation", "load_definition"]

@@ -1,4 +1,4 @@
-"""OMLT: its network definitions as a Network, and a formulation for its blocks.
+"""OMLT: a formulation for its blocks.
 
 m.nn = OmltBlock()
 m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
@@ -7,30 +7,15 @@ SolverFactory("dcembed").solve(m)
 
 from __future__ import annotations
 
-import math
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
-import scipy.sparse as sp
 from omlt.formulation import _PyomoFormulation
 from omlt.neuralnet import NetworkDefinition
-from omlt.neuralnet.layer import ConvLayer2D, DenseLayer, InputLayer, PoolingLayer2D
 
-from dcembed.errors import NetworkError
 from dcembed.frontends.pyomo_embed import embed
 from dcembed.importers import load_network
-from dcembed.importers.check import check
-from dcembed.importers.lowering import Layer, Lowering
-from dcembed.importers.operations import Unsupported, select
-from dcembed.importers.operations import maximum as take_maximum
-from dcembed.network.builder import NetworkBuilder, Tensor
-from dcembed.network.network import Network
-
-Array = np.ndarray
-
-ACCEPTED = "InputLayer, DenseLayer, ConvLayer2D and PoolingLayer2D (max), with activation relu or linear"
+from dcembed.importers.omlt_ import load_definition, only_layer
 
 
 class DCEmbedFormulation(_PyomoFormulation):
@@ -55,14 +40,14 @@ class DCEmbedFormulation(_PyomoFormulation):
         """Indexes of the inputs."""
         if self._definition is None:
             return list(range(self.network.num_inputs))
-        return list(_only(self._definition.input_layers, "input").input_indexes)
+        return list(only_layer(self._definition.input_layers, "input").input_indexes)
 
     @property
     def output_indexes(self) -> list[Any]:
         """Indexes of the outputs."""
         if self._definition is None:
             return list(range(self.network.num_outputs))
-        return list(_only(self._definition.output_layers, "output").output_indexes)
+        return list(only_layer(self._definition.output_layers, "output").output_indexes)
 
     def _build_formulation(self) -> None:
         block = self.block
@@ -83,113 +68,6 @@ class DCEmbedFormulation(_PyomoFormulation):
             embed(block, self.network, list(block.scaled_inputs.values()), list(block.scaled_outputs.values()))
         if bounds is not None:
             _bound_inputs(block, scaler, bounds)
-
-
-def load_definition(definition: NetworkDefinition) -> Network:
-    """The network of a definition, on scaled inputs, checked against OMLT's own evaluation. Inputs and outputs in row-major order."""
-    first = _only(definition.input_layers, "input")
-    _only(definition.output_layers, "output")
-    lowering = Lowering("OMLT", ACCEPTED, tuple(first.output_size))
-    values: dict[int, Any] = {}
-    value = lowering.input
-    for index, layer in enumerate(definition.layers):
-        before = list(definition.predecessors(layer))
-        if len(before) > 1:
-            raise NetworkError(f"Layer {index} of the OMLT network, {layer}, has {len(before)} predecessors; one is accepted.")
-        value = values[id(before[0])] if before else lowering.input
-        handler = HANDLERS.get(type(layer))
-        place = Layer(index, str(layer), type(layer).__name__)
-        value = values[id(layer)] = lowering.apply(place, handler, value, layer)
-    return check(lowering.finish(value), lambda points: _evaluate(definition, points), "OMLT network")
-
-
-def _only(layers: Any, kind: str) -> Any:
-    found = list(layers)
-    if len(found) != 1:
-        raise NetworkError(f"The OMLT network has {len(found)} {kind} layers; one is accepted.")
-    return found[0]
-
-
-def _evaluate(definition: NetworkDefinition, points: Array) -> Array:
-    """OMLT's own forward pass, point by point."""
-    return np.stack([_evaluate_point(definition, point) for point in points])
-
-
-def _evaluate_point(definition: NetworkDefinition, point: Array) -> Array:
-    values: dict[int, Array] = {}
-    value = point
-    for layer in definition.layers:
-        before = list(definition.predecessors(layer))
-        value = values[id(before[0])] if before else point.reshape(layer.input_size)
-        value = values[id(layer)] = layer.eval_single_layer(value)
-    return value.reshape(-1)
-
-
-# Layers.
-
-
-def _input(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
-    return _activate(builder, value, layer)
-
-
-def _dense(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
-    _check_activation(layer)
-    value = builder.reshape(value, layer.input_size)
-    product = builder.linear(value, np.asarray(layer.weights, dtype=np.float64).T)
-    biases = np.asarray(layer.biases, dtype=np.float64)
-    return _activate(builder, builder.reshape(builder.shift(product, biases), layer.output_size), layer)
-
-
-def _convolution(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
-    """One sparse matrix: the kernel at every position."""
-    _check_activation(layer)
-    size = math.prod(layer.input_size), math.prod(layer.output_size)
-    entries = [
-        (number, np.ravel_multi_index(index, layer.input_size), weight)
-        for number, output in enumerate(layer.output_indexes)
-        for weight, index in layer.kernel_with_input_indexes(*output)
-    ]
-    rows, columns, weights = (np.array(part) for part in zip(*entries, strict=True))
-    matrix = sp.csr_array((weights.astype(np.float64), (rows, columns)), shape=(size[1], size[0]))
-    product = builder.linear(builder.reshape(value, (size[0],)), matrix)
-    return _activate(builder, builder.reshape(product, layer.output_size), layer)
-
-
-def _max_pool(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
-    """The largest of each window, halving the windows: short ones are filled up with their first entry."""
-    _check_activation(layer)
-    if layer.input_size[0] > 1:
-        raise Unsupported(
-            "pools several channels, where OMLT takes one maximum over all of them; load the model itself with dcembed.load_network"
-        )
-    windows = [
-        [np.ravel_multi_index(index, layer.input_size) for _, index in layer.kernel_index_with_input_indexes(depth, row, column)]
-        for depth, row, column in layer.output_indexes
-    ]
-    longest = max(len(window) for window in windows)
-    entries = np.array([window + window[:1] * (longest - len(window)) for window in windows])
-    flat = builder.reshape(value, (math.prod(layer.input_size),))
-    parts: list[Any] = [select(builder, flat, partial(np.take, indices=column)) for column in entries.T]
-    while len(parts) > 1:
-        paired = [take_maximum(builder, left, right) for left, right in zip(parts[0::2], parts[1::2], strict=False)]
-        parts = [*paired, *parts[2 * len(paired) :]]
-    return _activate(builder, builder.reshape(parts[0], layer.output_size), layer)
-
-
-HANDLERS = {InputLayer: _input, DenseLayer: _dense, ConvLayer2D: _convolution, PoolingLayer2D: _max_pool}
-
-
-def _check_activation(layer: Any) -> None:
-    if layer.activation not in ("linear", "relu"):
-        raise Unsupported(f"activation {layer.activation}")
-
-
-def _activate(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
-    _check_activation(layer)
-    return builder.relu(value) if layer.activation == "relu" else value
-
-
-# Scaling and bounds.
 
 
 def _bound_inputs(block: Any, scaler: Any, bounds: Any) -> None:
