@@ -130,13 +130,10 @@ def _trajectory_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]
 
 
 def _gap_closed(record, reference: float, times: np.ndarray) -> np.ndarray:
-    trace = metrics.known_trace(record)
     initial = record.initial_objective
     if not initial > reference:
         return np.full(times.size, 100.0)
-    levels = np.minimum.accumulate([initial, *(objective for _, objective in trace)])
-    number = np.searchsorted([seconds for seconds, _ in trace], times, side="right")
-    return 100.0 * (initial - levels[number]) / (initial - reference)
+    return 100.0 * (initial - np.minimum(initial, metrics.best_at(record, times))) / (initial - reference)
 
 
 def _speed_up_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:

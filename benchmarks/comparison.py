@@ -47,6 +47,27 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """Mean NPI of ours and of the best other method over the trials that both have been run on.
+
+    `ahead_from` is the second from which ours was better than every other method to the end, in all trials; None where another one ends
+    level, and infinite where one ends better. Without a rival no other method got away from the start.
+    """
+
+    size: str
+    other: str
+    ours: float
+    theirs: float
+    ahead_from: float | None
+    has_rival: bool
+
+    @property
+    def ratio(self) -> float:
+        """How many times as high the other NPI is."""
+        return self.theirs / max(self.ours, 1e-9)
+
+
+@dataclass(frozen=True)
 class Sweep:
     """An experiment over its sizes."""
 
@@ -69,11 +90,32 @@ class Sweep:
 
     def behind(self, size: str, method: str) -> float | None:
         """By how much the NPI of a method is above ours, mean over the trials that both have been run on."""
+        trials = self.shared_trials(size, method)
         ours, other = self.cells.get((size, OURS)), self.cells.get((size, method))
-        if ours is None or other is None:
+        return _mean(other.npi_of_trial[trial] - ours.npi_of_trial[trial] for trial in trials) if trials else None
+
+    def shared_trials(self, size: str, method: str) -> list[int]:
+        """The trials of a size on which a method and ours have an NPI."""
+        ours, other = self.cells.get((size, OURS)), self.cells.get((size, method))
+        return [] if ours is None or other is None else sorted(ours.npi_of_trial.keys() & other.npi_of_trial.keys())
+
+    def lead(self, size: str) -> Lead | None:
+        """Ours against the best of the others; None where one of them is missing."""
+        second = self.second(size)
+        if second is None:
             return None
-        shared = ours.npi_of_trial.keys() & other.npi_of_trial.keys()
-        return _mean(other.npi_of_trial[trial] - ours.npi_of_trial[trial] for trial in shared)
+        trials = self.shared_trials(size, second)
+        ours, theirs = (np.mean([self.cells[size, m].npi_of_trial[trial] for trial in trials]) for m in (OURS, second))
+        has_rival = any(improved(record) for record in self.cells[size, second].records)
+        return Lead(size, second, float(ours), float(theirs), self._ahead_from(size), has_rival)
+
+    def _ahead_from(self, size: str) -> float | None:
+        """When ours was ahead of all the others for good, in the last trial to get there."""
+        own = [record for record in self.cells[size, OURS].records if record.trial in self.cells[size, OURS].npi_of_trial]
+        others = [record for (s, m), cell in self.cells.items() if s == size and m != OURS for record in cell.records]
+        seconds = [metrics.ahead_from(record, [other for other in others if other.trial == record.trial]) for record in own]
+        known = [value for value in seconds if value is not None]
+        return None if len(known) < len(seconds) and np.inf not in known else max(known)
 
 
 def choose_records(records: list[Record], time_limit: float | None) -> tuple[list[Record], float]:
@@ -125,16 +167,21 @@ def summarize(method: str, size: str, runs: tuple[Record, ...], references: dict
     )
 
 
+def improved(record: Record) -> bool:
+    """Whether a run found anything better than the start."""
+    trace = metrics.known_trace(record)
+    return bool(trace) and trace[-1][0] > 0.0
+
+
 def speed_up(ours: Record, other: Record) -> float | None:
     """How many times sooner our run had a point as good as the other's last one; None if the other only kept the start.
 
     Times below a hundredth of a second count as that.
     """
-    trace = metrics.known_trace(other)
-    if len(trace) == 0 or trace[-1][0] == 0.0:
+    if not improved(other):
         return None
-    seconds, objective = trace[-1]
-    slack = 1e-9 * max(1.0, abs(objective))
+    seconds, objective = metrics.known_trace(other)[-1]
+    slack = metrics.LEVEL * max(1.0, abs(objective))
     reached = next((at for at, value in metrics.known_trace(ours) if value <= objective + slack), None)
     return 0.0 if reached is None else max(seconds, 0.01) / max(reached, 0.01)
 

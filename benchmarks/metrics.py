@@ -11,6 +11,8 @@ from benchmarks.records import Record
 
 # How long after its time limit a run may take to hand over what it has.
 STOPPING_SECONDS = 1.0
+# Objectives this close, relative to the larger of 1 and themselves, are level.
+LEVEL = 1e-9
 
 Trace = Sequence[tuple[float, float]]
 
@@ -30,6 +32,26 @@ def known_trace(record: Record) -> list[tuple[float, float]]:
 def _counts(record: Record, seconds: float) -> bool:
     """Whether a point came in time: a solver that is stopped at the limit needs a moment to hand over its last one."""
     return seconds <= record.time_limit + STOPPING_SECONDS
+
+
+def best_at(record: Record, times: np.ndarray) -> np.ndarray:
+    """The best objective known at each time; infinite before there is one."""
+    trace = known_trace(record)
+    levels = np.array([np.inf, *(objective for _, objective in trace)])
+    return levels[np.searchsorted([seconds for seconds, _ in trace], times, side="right")]
+
+
+def ahead_from(record: Record, others: Iterable[Record]) -> float | None:
+    """The second from which a run was better than all the others to the end; None if one ends level with it, infinite if one ends better."""
+    runs = [record, *others]
+    times = np.unique([0.0, *(seconds for run in runs for seconds, _ in known_trace(run))])
+    ours, *theirs = (best_at(run, times) for run in runs)
+    best = np.min(theirs, axis=0) if theirs else np.full(times.size, np.inf)
+    margin = LEVEL * max(1.0, abs(ours[-1]))
+    if not ours[-1] < best[-1] - margin:
+        return None if ours[-1] <= best[-1] + margin else np.inf
+    behind = np.flatnonzero(~(ours < best - margin))
+    return float(times[behind[-1] + 1]) if behind.size else 0.0
 
 
 def references(records: Iterable[Record]) -> dict[tuple[str, str, int], float]:
@@ -87,7 +109,7 @@ def time_to_feasible(record: Record) -> float | None:
 
 def time_to(record: Record, reference: float, share: float) -> float | None:
     """Seconds until the best point was within a share of |J_ref| of J_ref."""
-    limit = reference + share * abs(reference) + 1e-9 * max(1.0, abs(reference))
+    limit = reference + share * abs(reference) + LEVEL * max(1.0, abs(reference))
     return next((seconds for seconds, objective in known_trace(record) if objective <= limit), None)
 
 

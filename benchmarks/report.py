@@ -13,6 +13,7 @@ from benchmarks.records import FAILURES, Record, read_records
 
 TITLE = "dcembed against other methods"
 NOTHING = "-"
+FEWER = "\u2020"
 
 
 def write_report(path: Path, folder: Path, time_limit: float | None = None) -> list[Path]:
@@ -50,7 +51,26 @@ def _opening(sweeps: list[Sweep], records: list[Record], limit: float) -> list[B
         ),
         Heading("In short"),
         Listing(_findings(sweeps)),
+        _lead_table(sweeps),
+        Paragraph(
+            "The second best is the method whose NPI is next to that of dcembed, over the trials that both have been run on. **Ahead from** "
+            "is the second from which dcembed had a better point than any other method to the end, in every trial; level or behind where "
+            "another one ends with the same objective or a better one in some trial."
+        ),
     ]
+
+
+def _lead_table(sweeps: list[Sweep]) -> Table:
+    """Size by size: dcembed, the second best, how many times as high, and since when."""
+    rows = []
+    for sweep in sweeps:
+        for lead in filter(None, map(sweep.lead, sweep.sizes)):
+            ahead = {None: "level", float("inf"): "behind"}.get(lead.ahead_from) or f"{lead.ahead_from:.1f} s"
+            second = METHODS[lead.other].label if lead.has_rival else "all at the start"
+            name = f"{sweep.experiment.title}, {_size(sweep, lead.size)}"
+            num_trials = str(len(sweep.shared_trials(lead.size, lead.other)))
+            rows.append([name, num_trials, _number(lead.ours), second, _number(lead.theirs), _times(lead.ratio), ahead])
+    return Table(["instance", "trials", "dcembed, NPI %", "second best", "its NPI %", "as high", "ahead from"], rows)
 
 
 def _findings(sweeps: list[Sweep]) -> list[str]:
@@ -58,24 +78,24 @@ def _findings(sweeps: list[Sweep]) -> list[str]:
     lost, won = [], []
     for sweep in sweeps:
         title = sweep.experiment.title
-        ratios = []
+        leads = []
         for size in sweep.sizes:
-            ours, best, second = sweep.cells.get((size, OURS)), sweep.best(size), sweep.second(size)
+            ours, best, lead = sweep.cells.get((size, OURS)), sweep.best(size), sweep.lead(size)
             if ours is None or ours.npi is None:
                 lost.append(f"{title}, {size}: dcembed has no run here.")
-            elif best != OURS:
-                other = sweep.cells[size, best]
+            elif lead is not None and best == OURS:
+                leads.append(lead)
+            elif lead is not None:
                 lost.append(
-                    f"**{title}, {size}: dcembed is not the best.** {METHODS[best].label} has an NPI of {_percent(other.npi)}, "
-                    f"dcembed {_percent(ours.npi)}."
+                    f"**{title}, {size}: dcembed is not the best.** {METHODS[lead.other].label} has an NPI of {_percent(lead.theirs)}, "
+                    f"dcembed {_percent(lead.ours)}."
                 )
-            elif second is not None:
-                ratios.append((sweep.cells[size, second].npi / max(ours.npi, 1e-9), size, METHODS[second].label))
-        if ratios:
-            least, most = min(ratios), max(ratios)
+        if leads:
+            least, most = min(leads, key=lambda lead: lead.ratio), max(leads, key=lambda lead: lead.ratio)
             won.append(
-                f"{title}: lowest NPI on {len(ratios)} of {len(sweep.sizes)} sizes; the second best is {_times(least[0])} as high at the "
-                f"closest ({least[1]}, {least[2]}) and {_times(most[0])} at the furthest ({most[1]}, {most[2]})."
+                f"{title}: lowest NPI on {len(leads)} of {len(sweep.sizes)} sizes; the second best is {_times(least.ratio)} as high at the "
+                f"closest ({least.size}, {METHODS[least.other].label}) and {_times(most.ratio)} at the furthest "
+                f"({most.size}, {METHODS[most.other].label})."
             )
     licences = sorted({METHODS[m].label for sweep in sweeps for (_, m), cell in sweep.cells.items() if "licence" in cell.failures})
     unknown = (
@@ -110,6 +130,8 @@ def _section(sweep: Sweep) -> list[Block]:
     if reasons:
         blocks.append(Paragraph("Not run here: " + "; ".join(reasons) + "."))
     blocks += [Heading("NPI, percent", 3), Table(head, [[_size(sweep, s), *_npi_cells(sweep, s)] for s in sweep.sizes])]
+    if any(_has_fewer_trials(sweep, s, m) for s in sweep.sizes for m in sweep.methods):
+        blocks.append(Paragraph(f"{FEWER} run on fewer trials than dcembed, and compared with it on these."))
     blocks += [Heading(_objective_title(sweep), 3), Table(head, [[_size(sweep, s), *_objective_cells(sweep, s)] for s in sweep.sizes])]
     paper = _paper_table(sweep)
     if paper is not None:
@@ -125,6 +147,11 @@ PAPER_NOTE = (
 )
 
 
+def _has_fewer_trials(sweep: Sweep, size: str, method: str) -> bool:
+    ours, other = sweep.cells.get((size, OURS)), sweep.cells.get((size, method))
+    return ours is not None and other is not None and other.npi is not None and len(other.npi_of_trial) < len(ours.npi_of_trial)
+
+
 def _npi_cells(sweep: Sweep, size: str) -> list[str]:
     best = sweep.best(size)
     cells = []
@@ -133,6 +160,7 @@ def _npi_cells(sweep: Sweep, size: str) -> list[str]:
         text = NOTHING if cell is None else cell.failures if cell.npi is None else _number(cell.npi)
         if cell is not None and cell.npi is not None and cell.failures:
             text += f" ({cell.failures})"
+        text += f" {FEWER}" if _has_fewer_trials(sweep, size, method) else ""
         cells.append(f"**{text}**" if method == best else text)
     return cells
 

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.comparison import compare, speed_up
 from benchmarks.metrics import (
+    ahead_from,
     final_objective,
     known_trace,
     npi,
@@ -20,8 +21,8 @@ from benchmarks.records import Record
 
 
 def record(method="dcembed", trace=(), start=0.0, **changes) -> Record:
-    fields = {"status": "finished", "initial_objective": 0.0, "start_objective": start, "trace": tuple(trace), **changes}
-    return Record("water", "25", 0, method, 10.0, "0", **fields)
+    fields = {"status": "finished", "initial_objective": 0.0, "start_objective": start, "trace": tuple(trace), "trial": 0, **changes}
+    return Record("water", "25", fields.pop("trial"), method, 10.0, "0", **fields)
 
 
 def test_the_primal_integral_is_the_area_under_the_gap():
@@ -93,3 +94,33 @@ def test_the_speed_up_is_to_the_best_point_of_the_other():
     assert speed_up(ours, other) == pytest.approx(4.0)
     assert speed_up(other, ours) == 0.0
     assert speed_up(ours, record("omlt")) is None
+
+
+def test_a_run_is_ahead_from_the_moment_after_which_no_other_catches_up():
+    ours = record(trace=[(1.0, -5.0), (4.0, -8.0), (7.0, -9.0)])
+    greedy = record("greedy", trace=[(2.0, -3.0), (3.0, -6.0)])
+    assert ahead_from(ours, [record("omlt"), greedy]) == 4.0
+    assert ahead_from(ours, [record("omlt")]) == 1.0
+    assert ahead_from(ours, [record("big-m", trace=[(6.0, -8.0)])]) == 7.0
+    assert ahead_from(ours, [greedy, record("shared", trace=[(9.0, -9.0)])]) is None
+    assert ahead_from(greedy, [ours]) == float("inf")
+
+
+def test_the_lead_is_taken_over_the_trials_that_both_have_been_run_on():
+    runs = [record(trial=trial, trace=[(at, -10.0)]) for trial, at in enumerate((1.0, 2.0, 6.0))]
+    runs += [record("greedy", trial=trial, trace=[(at, -8.0)]) for trial, at in enumerate((2.5, 5.0))]
+    runs += [record("omlt")]
+    (sweep,) = compare(runs, references(runs))
+    lead = sweep.lead("25")
+    assert (lead.other, lead.has_rival) == ("greedy", True)
+    # 10 and 20 against 0.25 + 0.75 * 0.2 and 0.5 + 0.5 * 0.2; the third trial of ours has no counterpart.
+    assert (lead.ours, lead.theirs) == (pytest.approx(15.0), pytest.approx(50.0))
+    assert lead.ratio == pytest.approx(50.0 / 15.0)
+    # The later of the two trials that have anybody to be ahead of.
+    assert lead.ahead_from == 2.0
+
+
+def test_without_a_rival_all_others_are_at_the_start():
+    runs = [record(trace=[(1.0, -10.0)]), record("omlt"), record("big-m")]
+    (sweep,) = compare(runs, references(runs))
+    assert not sweep.lead("25").has_rival
