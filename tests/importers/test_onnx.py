@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import load_network, onnx_, operations  # noqa: E402
+from dcembed.importers import load_network, onnx_files, onnx_operations, operations  # noqa: E402
 
 from .models import build_onnx  # noqa: E402
 
@@ -138,7 +138,7 @@ def test_operator(name):
 
 
 def test_all_operators_are_tested():
-    assert set(onnx_.OPERATORS) <= {item.op_type for nodes in CASES.values() for item in nodes}
+    assert set(onnx_operations.OPERATORS) <= {item.op_type for nodes in CASES.values() for item in nodes}
 
 
 def test_old_opsets():
@@ -292,7 +292,7 @@ def test_nonfinite_weights(value):
 
 
 def test_wrong_import_is_noticed(monkeypatch):
-    monkeypatch.setitem(onnx_.OPERATORS, "Relu", lambda builder, x: operations.leaky_relu(builder, x, 1e-4))
+    monkeypatch.setitem(onnx_operations.OPERATORS, "Relu", lambda builder, x: operations.leaky_relu(builder, x, 1e-4))
     with pytest.raises(ImportMismatchError, match="does not reproduce the ONNX model"):
         load_network(build_onnx())
 
@@ -367,7 +367,7 @@ def test_external_data_outside_is_never_read(tmp_path, monkeypatch, location):
     def refuse(*args, **kwargs):
         raise AssertionError("external data was read")
 
-    monkeypatch.setattr(onnx_.external_data_helper, "load_external_data_for_tensor", refuse)
+    monkeypatch.setattr(onnx_files.external_data_helper, "load_external_data_for_tensor", refuse)
     with pytest.raises(InputError, match="outside the folder of the model; it was not opened"):
         load_network(path)
 

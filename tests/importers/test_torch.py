@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import check, load_network, operations, torch_  # noqa: E402
+from dcembed.importers import check, load_network, operations, torch_operations  # noqa: E402
 
 
 def assert_same(model, num_inputs=3, shape=None, input_shape=None):
@@ -297,14 +297,16 @@ def test_state_that_changes_is_noticed():
 
 
 def test_wrong_import_is_noticed(monkeypatch):
-    monkeypatch.setitem(torch_.MODULES, nn.LeakyReLU, lambda builder, module, input: operations.leaky_relu(builder, input, 0.0101))
+    monkeypatch.setitem(
+        torch_operations.MODULES, nn.LeakyReLU, lambda builder, module, input: operations.leaky_relu(builder, input, 0.0101)
+    )
     with pytest.raises(ImportMismatchError, match=r"does not reproduce the torch model at \d+ of \d+ points. .*difference .*tolerance"):
         load_network(nn.Sequential(nn.Linear(2, 8), nn.LeakyReLU(), nn.Linear(8, 1)))
 
 
 def test_kinks_far_away_are_checked(monkeypatch):
     """Unscaled data: every kink is a thousand away from the origin."""
-    monkeypatch.setitem(torch_.MODULES, nn.ReLU, lambda builder, module, input: operations.leaky_relu(builder, input, 0.01))
+    monkeypatch.setitem(torch_operations.MODULES, nn.ReLU, lambda builder, module, input: operations.leaky_relu(builder, input, 0.01))
     model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1))
     model[0].bias.data[:] = 1000.0
     with pytest.raises(ImportMismatchError):

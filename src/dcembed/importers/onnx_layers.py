@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 
 from dcembed.errors import NetworkError
-from dcembed.importers.onnx_ import OPERATORS
+from dcembed.importers.onnx_operations import OPERATORS
 
 
 @dataclass(frozen=True)
