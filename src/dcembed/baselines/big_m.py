@@ -18,7 +18,7 @@ from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.engine.arguments import read_embeddings, read_options, read_starts
 from dcembed.engine.interrupt import Clock, hear_interrupts
-from dcembed.engine.run import attempt, failure
+from dcembed.engine.search import attempt, failure
 from dcembed.options import Options
 from dcembed.program.embedding import Embedding
 from dcembed.program.indicators import linearize_indicators

@@ -24,7 +24,7 @@ from dcembed.engine.arguments import read_embeddings, read_options, read_starts
 from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
 from dcembed.engine.point import Point
-from dcembed.engine.run import agree, attempt, failure
+from dcembed.engine.search import agree, attempt, failure
 from dcembed.options import Options
 from dcembed.program.embedding import Embedding
 from dcembed.program.indicators import linearize_indicators

@@ -18,7 +18,7 @@ from dcembed.baselines.recorder import START_FAILED, Recorder, open_recorder
 from dcembed.engine.arguments import read_embeddings, read_options, read_starts
 from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.point import Point
-from dcembed.engine.run import attempt, failure
+from dcembed.engine.search import attempt, failure
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.elimination import EmbeddedProgram, MeasuredNetwork

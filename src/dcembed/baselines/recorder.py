@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.engine.completion import HostProblem, can_complete, complete, find_start, open_host
+from dcembed.engine.completion import find_start, open_host
 from dcembed.engine.incumbent import Incumbent
 from dcembed.engine.interrupt import Clock
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import Point, measure_point
-from dcembed.engine.run import attempt, count_sizes, failure
+from dcembed.engine.search import Search, attempt, completed, count_sizes, failure, record_iteration
 from dcembed.options import Options
-from dcembed.program.elimination import EmbeddedProgram, eliminate
+from dcembed.program.elimination import eliminate
 from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
 from dcembed.program.verify import predict
-from dcembed.result import Iteration, Result, Sizes, Status, build_result
+from dcembed.result import Result, Sizes, Status, build_result
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
 
@@ -33,29 +33,14 @@ START_FAILED = {
 }
 
 
-@dataclass(eq=False)
-class Recorder:
-    """The points of one run of a baseline. They are treated exactly like the candidates of `dcembed.solve`.
-
-    Parameters
-    ----------
-    program, embeddings, options, clock
-        The run.
-    embedded, host
-        The problem as points are measured against it, and its host in a solver for completion.
-    """
+@dataclass(eq=False, kw_only=True)
+class Recorder(Search):
+    """The points of one run of a baseline. They are treated exactly like the candidates of `dcembed.solve`."""
 
     program: Program
     embeddings: Sequence[Embedding]
-    options: Options
-    clock: Clock
-    embedded: EmbeddedProgram
-    host: HostProblem
-    log: RunLog
-    incumbent: Incumbent
     solver: str = ""
     sizes: Sizes | None = None
-    history: list[Iteration] = field(default_factory=list)
     _start: int = 0
     _number: int = 0
     _last: Point | None = None
@@ -80,10 +65,9 @@ class Recorder:
         """Measure a point of all columns, completed where that can make it feasible, and note it as an iteration."""
         point = measure_point(self.embedded, self.embedded.lower(predict(self.embeddings, w)))
         is_new = self.incumbent.offer(point, self.clock.seconds)
-        if completes and can_complete(self.embedded, point, self.options.feasibility_tol):
-            completed = attempt(lambda: complete(self.host, point, self.clock.limits()), lambda error: None)
-            if completed is not None and np.isfinite(completed).all():
-                is_new |= self.incumbent.offer(measure_point(self.embedded, completed), self.clock.seconds)
+        better = completed(self, point) if completes else None
+        if better is not None:
+            is_new |= self.incumbent.offer(better, self.clock.seconds)
         self._note(point, message, penalty, is_new)
         return point
 
@@ -130,25 +114,8 @@ class Recorder:
 
     def _note(self, point: Point | None, message: str, penalty: float, is_new: bool) -> None:
         self._number += 1
-        last = self._last
-        record = Iteration(
-            start=self._start,
-            number=self._number,
-            seconds=self.clock.seconds,
-            objective=point.objective if point else np.nan,
-            violation=point.violation if point else np.inf,
-            merit=point.merit(penalty) if point else np.nan,
-            point_merit=last.merit(penalty) if last else np.nan,
-            penalty=penalty,
-            step=float(np.abs(point.w - last.w).max(initial=0.0)) if point and last else np.nan,
-            solver_status=message,
-            is_incumbent=is_new,
-        )
-        self._last = point or last
-        self.history.append(record)
-        self.log.iteration(record, self.incumbent)
-        if self.options.callback is not None and self.options.callback(record):
-            self.clock.stop()
+        record_iteration(self, self._start, self._number, self._last, point, penalty, message, is_new)
+        self._last = point or self._last
 
 
 def open_recorder(program: Program, embeddings: Sequence[Embedding], options: Options, clock: Clock) -> Recorder:

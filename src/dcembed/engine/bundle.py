@@ -18,7 +18,7 @@ from dcembed.engine.model import Model, build_model, learn, model_value, move, r
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
 from dcembed.engine.region import LARGEST_RADIUS, Region, first_region
-from dcembed.engine.run import Run, ended, host_is_infeasible, record_iteration, reopen, take_candidate
+from dcembed.engine.run import Run, ended, host_is_infeasible, record_step, reopen, take_candidate
 from dcembed.options import Options
 from dcembed.program.tightening import tighten
 from dcembed.result import Status
@@ -89,7 +89,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
         num_known = len(run.incumbent.trace)
         solution = solve_master(run, at.model, at.point, at.penalty, is_held)
         candidate, _ = take_candidate(run, solution, at.penalty)
-        record_iteration(run, start, number, at.point, candidate, at.penalty, solution, len(run.incumbent.trace) > num_known)
+        record_step(run, start, number, at.point, candidate, at.penalty, solution, len(run.incumbent.trace) > num_known)
         if candidate is None or solution.x is None or solution.status not in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE):
             if status := _cope(run, at, solution):
                 return status

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dcembed.engine.fallback import solve_or_switch
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point
-from dcembed.engine.run import Run, agree, ended, host_is_infeasible, record_iteration, reopen, take_candidate
+from dcembed.engine.run import Run, ended, host_is_infeasible, record_step, reopen, take_candidate
+from dcembed.engine.search import agree
 from dcembed.engine.subproblem import limit_columns, solve, update
 from dcembed.program.measurements import Tangents, linearize
 from dcembed.result import Status
@@ -26,19 +27,19 @@ def run_ccp(run: Run, point: Point, start: int) -> Status:
             return status
         solution = solve_subproblem(run, point, tangents, penalty)
         if solution.status is SolveStatus.UNBOUNDED:
-            record_iteration(run, start, number, point, None, penalty, solution, False)
+            record_step(run, start, number, point, None, penalty, solution, False)
             if penalty.is_largest:
                 return Status.UNBOUNDED
             penalty = penalty.grown()
             continue
         if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
-            record_iteration(run, start, number, point, None, penalty, solution, False)
+            record_step(run, start, number, point, None, penalty, solution, False)
             return ended(run) or Status.TIME_LIMIT
         if solution.status is SolveStatus.INFEASIBLE and host_is_infeasible(run):
             return Status.HOST_INFEASIBLE
 
         candidate, is_new = take_candidate(run, solution, penalty)
-        record_iteration(run, start, number, point, candidate, penalty, solution, is_new)
+        record_step(run, start, number, point, candidate, penalty, solution, is_new)
         if candidate is not None and incumbent.accepts(candidate):
             best_of_start = candidate if best_of_start is None or candidate.objective < best_of_start.objective else best_of_start
         if candidate is None or solution.status is SolveStatus.FAILED:

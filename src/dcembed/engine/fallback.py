@@ -8,7 +8,8 @@ from dataclasses import replace
 from dcembed.engine.completion import HostProblem, open_host
 from dcembed.engine.epigraph import Epigraph
 from dcembed.engine.log import RunLog
-from dcembed.engine.run import Run, attempt, failure
+from dcembed.engine.run import Run
+from dcembed.engine.search import attempt, failure
 from dcembed.engine.subproblem import Subproblem, build_subproblem, open_session, take_indicators
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
 from dcembed.program.elimination import EmbeddedProgram

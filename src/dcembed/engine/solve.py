@@ -17,7 +17,8 @@ from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.lazy import build_lazy
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
-from dcembed.engine.run import Run, attempt, count_sizes, ended, failure
+from dcembed.engine.run import Run, ended
+from dcembed.engine.search import attempt, count_sizes, failure
 from dcembed.engine.shared import build_shared
 from dcembed.engine.two_path import build_two_path
 from dcembed.options import Options
