@@ -73,11 +73,12 @@ def limit_to(run: Run, region: Region, penalty: Penalty) -> None:
 
 def move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) -> None:
     """Make `point` the middle of the model; a box that it hit is drawn anew around it."""
-    recenter(model, point)
-    if model.region.is_hit(point.w):
-        factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
-        renewed = build_model(run, model.region.around(point.w, factor * model.region.radius), point, model.gap, penalty)
-        model.__dict__.update(renewed.__dict__)
+    if not model.region.is_hit(point.w):
+        recenter(model, point)
+        return
+    factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
+    renewed = build_model(run, model.region.around(point.w, factor * model.region.radius), point, model.gap, penalty)
+    model.__dict__.update(renewed.__dict__)
 
 
 def turn(model: Model, point: Point) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.network.evaluate import apply_to_boxes
+from dcembed.network.boxes import apply_to_boxes, chunks_of_boxes, times_each
 from dcembed.network.network import Affine, Array, Matrix, Network
 from dcembed.network.split import negative_part, positive_part
 
@@ -119,8 +119,12 @@ def _refine(
     relaxations = [_relaxation(a, b) for a, b in earlier]
     stage = network.stages[index]
     low, high = low.copy(), high.copy()
-    high[:, units] = np.minimum(high[:, units], _trace_back(network, stage, units, relaxations, middle, radius, 1.0))
-    low[:, units] = np.maximum(low[:, units], -_trace_back(network, stage, units, relaxations, middle, radius, -1.0))
+    for boxes in chunks_of_boxes(middle.shape[0], units.size * max(a.shape[1] for a, _ in earlier)):
+        there = [(upper[boxes], lower[boxes], lift[boxes]) for upper, lower, lift in relaxations]
+        above = _trace_back(network, stage, units, there, middle[boxes], radius[boxes], 1.0)
+        below = -_trace_back(network, stage, units, there, middle[boxes], radius[boxes], -1.0)
+        high[boxes, units] = np.minimum(high[boxes, units], above)
+        low[boxes, units] = np.maximum(low[boxes, units], below)
     # Two valid bounds can cross by rounding only.
     return np.minimum(low, high), high
 
@@ -144,14 +148,14 @@ def _trace_back(
             continue
         upper, lower, lift = relaxations[source - 1]
         weight = weights.pop(source)
-        plus, minus = np.maximum(weight, 0.0), np.minimum(weight, 0.0)
-        total = total + np.einsum("kqn,kn->kq", plus, lift)
-        coefficients = plus * upper[:, None, :] + minus * lower[:, None, :]
+        total = total + times_each(np.maximum(weight, 0.0), lift)
+        coefficients = np.where(weight > 0, upper[:, None, :], lower[:, None, :])
+        coefficients *= weight
         affine = network.stages[source - 1]
         total = total + coefficients @ affine.bias
         spread(coefficients, affine)
     if 0 in weights:
-        total = total + np.einsum("kqd,kd->kq", weights[0], middle) + np.einsum("kqd,kd->kq", np.abs(weights[0]), radius)
+        total = total + times_each(weights[0], middle) + times_each(np.abs(weights[0]), radius)
     return total
 
 

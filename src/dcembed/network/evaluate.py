@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
-from dcembed.network.network import Affine, Array, Matrix, Network
+from dcembed.network.network import Affine, Array, Network
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
 CHUNK_ENTRIES = 500_000
@@ -93,10 +93,3 @@ def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[A
                 # Few sums of many gradients: add up before the product, not after it.
                 gradient += (gather @ flow) @ block
     return gradient
-
-
-def apply_to_boxes(block: Matrix, values: Array) -> Array:
-    """block @ values for each box, as one product: values is (k, n, d)."""
-    k, n, d = values.shape
-    flat = block @ values.transpose(1, 0, 2).reshape(n, k * d)
-    return flat.reshape(-1, k, d).transpose(1, 0, 2)

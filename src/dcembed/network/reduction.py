@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.network.evaluate import apply_to_boxes
+from dcembed.network.boxes import apply_to_boxes, back_each, chunks_of_boxes, of_boxes, times_each
 from dcembed.network.network import Affine, Array, Network
 
 OFF = -1.0
-CHUNK_BOXES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class ReducedNetwork:
     alpha, gamma
         Shapes (k, u, n_in) and (k, u).
     links
-        Effect of earlier open units on the pre-activation of later ones, shape (k, u, u), zero on and above the stages' diagonal.
+        For each stage the effect of all earlier open units on its own, shape (k, units of the stage, units before it).
     out_units, out_slope, out_constant
         Shapes (k, n_out, u), (k, n_out, n_in), (k, n_out).
     num_open
@@ -42,7 +41,7 @@ class ReducedNetwork:
     stages: tuple[slice, ...]
     alpha: Array
     gamma: Array
-    links: Array
+    links: tuple[Array, ...]
     out_units: Array
     out_slope: Array
     out_constant: Array
@@ -61,43 +60,43 @@ def reduce(network: Network, bounds: list[tuple[Array, Array]], k: int) -> Reduc
         stages=stages,
         alpha=np.zeros((k, total, d)),
         gamma=np.full((k, total), OFF),
-        links=np.zeros((k, total, total)),
+        links=tuple(np.zeros((k, stage.stop - stage.start, stage.start)) for stage in stages),
         out_units=np.zeros((k, network.num_outputs, total)),
         out_slope=np.zeros((k, network.num_outputs, d)),
         out_constant=np.zeros((k, network.num_outputs)),
         num_open=np.sum([o.sum(axis=1) for o in opens], axis=0) if opens else np.zeros(k, dtype=int),
     )
-    for boxes in _chunks(k):
+    for boxes in chunks_of_boxes(k, max((stage.num_rows for stage in network.stages), default=0) * (total + d)):
         _fill(network, [(low[boxes], open_[boxes]) for (low, _), open_ in zip(bounds, opens, strict=True)], edges, reduced, boxes)
     return reduced
-
-
-def _chunks(k: int) -> list[slice]:
-    """So many boxes at a time that what belongs to them stays in the processor's cache."""
-    return [slice(first, min(first + CHUNK_BOXES, k)) for first in range(0, k, CHUNK_BOXES)]
 
 
 def _fill(network: Network, signs: list[tuple[Array, Array]], edges: Array, reduced: ReducedNetwork, boxes: slice) -> None:
     """Reduce the network on some of the boxes; `signs` has lower bounds and the open units of every stage there."""
     k, d = boxes.stop - boxes.start, network.num_inputs
-    alpha, gamma, links = reduced.alpha[boxes], reduced.gamma[boxes], reduced.links[boxes]
+    alpha, gamma = reduced.alpha[boxes], reduced.gamma[boxes]
     values: list[_Value] = []
     for index, (stage, (low, open_)) in enumerate(zip(network.stages, signs, strict=True)):
         slope, constant, on_units = _compose(stage, values, k, d, int(edges[index]))
         box, unit, slot = _slots(open_, int(edges[index]))
         alpha[box, slot] = slope[box, unit]
         gamma[box, slot] = constant[box, unit]
-        links[box, slot, : on_units.shape[2]] = on_units[box, unit]
-        on = (low >= 0).astype(np.float64)
-        values.append(_Value(slope * on[:, :, None], constant * on, on_units * on[:, :, None], box, unit, slot))
+        reduced.links[index][boxes][box, slot - edges[index]] = on_units[box, unit]
+        # In a large box few units are settled, in a small one few are open: what is zero in all boxes is left out.
+        live = np.flatnonzero((low >= 0).any(axis=0))
+        on = (low[:, live] >= 0).astype(np.float64)
+        values.append(
+            _Value(live, slope[:, live] * on[:, :, None], constant[:, live] * on, on_units[:, live] * on[:, :, None], box, unit, slot)
+        )
     slope, constant, on_units = _compose(network.output, values, k, d, int(edges[-1]))
     reduced.out_slope[boxes], reduced.out_constant[boxes], reduced.out_units[boxes] = slope, constant, on_units
 
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """The units of a stage: settled ones as affine functions of x and earlier open units, open ones by their slots."""
+    """The units of a stage: those settled in some box as affine functions of x and earlier open units, open ones by their slots."""
 
+    live: Array
     slope: Array
     constant: Array
     on_units: Array
@@ -122,11 +121,12 @@ def _compose(affine: Affine, values: list[_Value], k: int, d: int, total: int) -
             slope += block if isinstance(block, np.ndarray) else block.toarray()
             continue
         value = values[source - 1]
-        slope += apply_to_boxes(block, value.slope)
-        constant += value.constant @ block.T
+        settled = block[:, value.live]
+        slope += apply_to_boxes(settled, value.slope)
+        constant += value.constant @ settled.T
         earlier = value.on_units.shape[2]
         if earlier:
-            on_units[:, :, :earlier] += apply_to_boxes(block, value.on_units)
+            on_units[:, :, :earlier] += apply_to_boxes(settled, value.on_units)
         # An open unit stands for itself: its column of the block.
         columns = block[:, value.unit]
         on_units[value.box, :, value.slot] += (columns if isinstance(columns, np.ndarray) else columns.toarray()).T
@@ -135,32 +135,35 @@ def _compose(affine: Affine, values: list[_Value], k: int, d: int, total: int) -
 
 def open_units(reduced: ReducedNetwork, points: Array) -> Array:
     """Pre-activations of the open units at one point per box (k, n_in): shape (k, u)."""
-    before = np.einsum("kud,kd->ku", reduced.alpha, points) + reduced.gamma
-    for stage in reduced.stages[:-1]:
-        # Later stages see this one's units; earlier pre-activations are final by now.
-        later = slice(stage.stop, before.shape[1])
-        units = np.maximum(before[:, stage], 0.0)
-        before[:, later] += np.einsum("kuv,kv->ku", reduced.links[:, later, stage], units)
+    before = times_each(reduced.alpha, points) + reduced.gamma
+    units = np.maximum(before, 0.0)
+    for stage, links in zip(reduced.stages[1:], reduced.links[1:], strict=True):
+        before[:, stage] += times_each(links, units[:, : stage.start])
+        np.maximum(before[:, stage], 0.0, out=units[:, stage])
     return before
 
 
 def backpropagate_open(reduced: ReducedNetwork, block: Array, active: Array, weights: Array) -> Array:
     """Gradient in x of weights' u on the linear piece `active`, for terms on given boxes: (t, u) -> (t, n_in)."""
     adjoint = weights.copy()
-    for stage in reversed(reduced.stages):
+    for stage, links in zip(reversed(reduced.stages), reversed(reduced.links), strict=True):
         flow = adjoint[:, stage] * active[:, stage]
-        adjoint[:, : stage.start] += np.einsum("tu,tuv->tv", flow, reduced.links[block, stage, : stage.start])
-    return np.einsum("tu,tud->td", adjoint * active, reduced.alpha[block])
+        adjoint[:, : stage.start] += back_each(flow, of_boxes(links, block))
+    return back_each(adjoint * active, of_boxes(reduced.alpha, block))
 
 
 def split_open(reduced: ReducedNetwork, block: Array, measurements: Array) -> tuple[Array, Array, Array, Array]:
     """The split of measurements (t, n_out) on given boxes: unit weights of G and of H (t, u), slope (t, n_in), constant (t,)."""
-    direct = np.einsum("to,tou->tu", measurements, reduced.out_units[block])
+    direct = back_each(measurements, of_boxes(reduced.out_units, block))
     rho, offsets = np.abs(direct), np.zeros_like(direct)
-    for stage in reversed(reduced.stages):
-        links = reduced.links[block, stage, : stage.start]
-        rho[:, : stage.start] += np.einsum("tu,tuv->tv", rho[:, stage], np.abs(links))
-        offsets[:, : stage.start] += np.einsum("tu,tuv->tv", rho[:, stage], np.maximum(-links, 0.0))
-    slope = np.einsum("to,tod->td", measurements, reduced.out_slope[block])
+    for terms in chunks_of_boxes(block.size, max((links[0].size for links in reduced.links if len(links)), default=0)):
+        own, below = rho[terms], offsets[terms]
+        for stage, effect in zip(reversed(reduced.stages), reversed(reduced.links), strict=True):
+            links = of_boxes(effect, block[terms])
+            # |links| = links + 2 max(-links, 0).
+            negative = back_each(own[:, stage], np.maximum(-links, 0.0))
+            own[:, : stage.start] += back_each(own[:, stage], links) + 2.0 * negative
+            below[:, : stage.start] += negative
+    slope = back_each(measurements, of_boxes(reduced.out_slope, block))
     constant = np.einsum("to,to->t", measurements, reduced.out_constant[block])
     return np.maximum(direct, 0.0) + offsets, np.maximum(-direct, 0.0) + offsets, slope, constant
