@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import dcembed
 from dcembed import Program
-from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus, is_installed
+from dcembed.solvers import BACKENDS, Limits, SessionOptions, Solution, SolveStatus, is_installed
 from frontends.problems import ConvexQP
 from solvers.problems import example, planted_split, solve
 
@@ -77,3 +77,26 @@ def test_a_relaxation_goes_without_indicators(capfd):
     assert relaxed.x == pytest.approx([1.0, 5.0])
     assert program.objective(whole.x) == pytest.approx(-5.0)
     assert "not binary" not in "".join(capfd.readouterr())
+
+
+def test_a_quadratic_relaxation_is_left_to_piqp_and_comes_back_where_that_fails(monkeypatch):
+    from dcembed.solvers import scip_
+
+    quadratic, indicators = np.diag([2.0, 2.0]), [dcembed.Indicator(0, 1, [0.0, 1.0], ub=2.0)]
+    program = Program(
+        [-3.0, -10.0], quadratic=quadratic, rows=[[1, 1]], row_ub=5.5, lb=0.0, ub=[1.0, 5.0], integer=[0], indicators=indicators
+    )
+    session = BACKENDS["scip"].open(program, SessionOptions())
+    own = scip_.ScipSession(program, SessionOptions())
+    own._relaxation = None
+    session.set_cost(np.array([-1.0, -10.0]), 0.5)
+    own.set_cost(np.array([-1.0, -10.0]), 0.5)
+    assert own.solve(Limits(), relax=True).x == pytest.approx([0.5, 5.0], abs=1e-3)
+    with monkeypatch.context() as patch:
+        patch.setattr(scip_, "_solve", lambda *arguments: pytest.fail("SCIP was asked"))
+        assert session.solve(Limits(), relax=True).x == pytest.approx([0.5, 5.0], abs=1e-5)
+        # The indicator holds where its binary is fixed.
+        session.set_bounds(np.array([1.0, 0.0]), np.array([1.0, 5.0]))
+        assert session.solve(Limits(), relax=True).x == pytest.approx([1.0, 2.0], abs=1e-5)
+    monkeypatch.setattr(scip_.PiqpSession, "solve", lambda self, limits: Solution(SolveStatus.FAILED))
+    assert session.solve(Limits(), relax=True).x == pytest.approx([1.0, 2.0], abs=1e-3)

@@ -42,6 +42,11 @@ def settled_rows(program: Program, lb: Array, ub: Array) -> IndicatorRows:
     return IndicatorRows(rows.matrix[on], rows.column[on], rows.value[on], rows.lb[on], rows.ub[on])
 
 
+def relaxed(program: Program) -> Program:
+    """The program without integers, and so without indicators."""
+    return replace(program, integer=None, indicators=())
+
+
 def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess: Array) -> tuple[sp.csr_array, Array]:
     """Rows matrix @ w <= rhs that hold only while w[column] == value (column -1: always).
 
