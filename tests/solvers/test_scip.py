@@ -89,12 +89,12 @@ def test_a_quadratic_relaxation_is_left_to_piqp_and_comes_back_where_that_fails(
     session = BACKENDS["scip"].open(program, SessionOptions())
     own = scip_.ScipSession(program, SessionOptions())
     own._relaxation = None
-    session.set_cost(np.array([-1.0, -10.0]), 0.5)
-    own.set_cost(np.array([-1.0, -10.0]), 0.5)
-    assert own.solve(Limits(), relax=True).x == pytest.approx([0.5, 5.0], abs=1e-3)
+    session.set_cost(np.array([-0.8, -12.0]), 0.5)
+    own.set_cost(np.array([-0.8, -12.0]), 0.5)
+    assert own.solve(Limits(), relax=True).x == pytest.approx([0.4, 5.0], abs=1e-3)
     with monkeypatch.context() as patch:
         patch.setattr(scip_, "_solve", lambda *arguments: pytest.fail("SCIP was asked"))
-        assert session.solve(Limits(), relax=True).x == pytest.approx([0.5, 5.0], abs=1e-5)
+        assert session.solve(Limits(), relax=True).x == pytest.approx([0.4, 5.0], abs=1e-5)
         # The indicator holds where its binary is fixed.
         session.set_bounds(np.array([1.0, 0.0]), np.array([1.0, 5.0]))
         assert session.solve(Limits(), relax=True).x == pytest.approx([1.0, 2.0], abs=1e-5)
