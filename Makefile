@@ -10,7 +10,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/reactor.py
 
 test: $(VENV)/.test lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # A short version of every experiment, two runs at a time, in less than twenty minutes; what is in the records is not run again.
 bench: $(VENV)/.bench
