@@ -39,7 +39,7 @@ class RunLog:
 
     def note(self, text: str) -> None:
         """Something that happened and is worth a line."""
-        self._console.print(text, markup=False)
+        self._print(text, markup=False)
 
     def start(self, number: int, seconds: float, objective: float, violation: float, incumbent: Incumbent, is_new: bool) -> None:
         """The starting point itself."""
@@ -83,5 +83,7 @@ class RunLog:
         text = f"{start:>5} {number:>4}{mark} {seconds:>7.2f}s {objective:>16.9g} {violation:>10.2g} {best:>16} {penalty:>9} {step:>9}  {solver}"
         self._print(f"[green]{text}[/]" if is_new else text)
 
-    def _print(self, text: str) -> None:
-        self._console.print(text)
+    def _print(self, text: str, markup: bool = True) -> None:
+        # A quiet console renders all the same, which takes longer than some iterations.
+        if not self._console.quiet:
+            self._console.print(text, markup=markup)
