@@ -317,3 +317,14 @@ def test_gaps_shrink_in_stages_to_the_tight_one():
         gaps.append(tightened(gaps[-1]))
     assert len(gaps) > 3
     assert gaps[-1] == tightened(gaps[-1]) == TIGHT_GAP
+
+
+def test_with_several_integers_the_first_gaps_are_loose_and_with_many_of_them_steps_hold_them():
+    from dcembed.engine import master
+
+    several, many = master.SEVERAL_INTEGERS + 1, master.MANY_INTEGERS + 1
+    assert master.first_gap(several - 1) == master.TIGHT_GAP
+    assert master.first_gap(several) == master.first_gap(many) == master.LOOSE_GAP
+    assert master.num_held_steps(several, master.LOOSE_GAP) == 0
+    assert master.num_held_steps(many, master.LOOSE_GAP) == master.HELD_STEPS
+    assert master.num_held_steps(many, master.TIGHT_GAP) == 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
-from dcembed.engine.master import TIGHT_GAP, first_gap, solve_master, tightened
+from dcembed.engine.master import TIGHT_GAP, first_gap, num_held_steps, solve_master, tightened
 from dcembed.engine.model import Model, build_model, learn, model_value, move, recenter, turn
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
@@ -39,8 +39,6 @@ NUM_BISECTIONS = 6
 # where the split is tighter, and with integers also wider ones, where the master sees other combinations.
 BOXES_CONTINUOUS = (0.25, 0.0625)
 BOXES_INTEGER = (0.25, 4.0, 16.0)
-# After a step of a master with many integers, so many steps with its choice of integers held, each a linear program.
-HELD_STEPS = 3
 
 
 @dataclass(eq=False)
@@ -147,8 +145,8 @@ def _step(run: Run, at: Progress, x: Array, candidate: Point, is_held: bool) -> 
         improvement = at.point.merit(at.penalty.value) - candidate.merit(at.penalty.value)
         if improvement > (tolerance if at.model.looks else FAIR_SHARE * promise):
             _go(run, at, candidate, improvement / promise)
-            if not is_held and at.model.gap > TIGHT_GAP:
-                at.num_held = HELD_STEPS
+            if not is_held:
+                at.num_held = num_held_steps(run.embedded.host.num_integers, at.model.gap)
             return True
         if has_learned and not at.model.looks:
             return True

@@ -16,22 +16,30 @@ from dcembed.solvers.base import Solution, SolveStatus
 
 Array = np.ndarray
 
-# Early masters with many integers are solved to the loose gap only; smaller ones follow, by this factor, down to the tight one, whenever
-# the model promises nothing at the last.
-LOOSE_GAP, GAP_FACTOR, TIGHT_GAP, MANY_INTEGERS = 0.1, 0.25, 1e-4, 50
-# Rounds of cuts on the relaxation before a master with integers is solved (fewer where a round is no longer cheap), and what
-# violation is worth a round.
-RELAXED_ROUNDS, RELAXED_ROUNDS_MANY, RELAXED_CUT_TOL = 8, 3, 1e-4
+# Above so many integers the last percent of a gap takes most of the time: early masters are solved to the loose gap only; smaller ones
+# follow, by this factor, down to the tight one, whenever the model promises nothing at the last.
+SEVERAL_INTEGERS = 20
+LOOSE_GAP, GAP_FACTOR, TIGHT_GAP = 0.1, 0.25, 1e-4
+# Rounds of cuts on the relaxation before a master with integers is solved (fewer with several of them, where a round is no longer
+# cheap), and what violation is worth a round.
+RELAXED_ROUNDS, RELAXED_ROUNDS_SEVERAL, RELAXED_CUT_TOL = 8, 3, 1e-4
+# Above so many integers a master is followed by steps with its choice of them held, each a linear program.
+MANY_INTEGERS, HELD_STEPS = 40, 3
 
 
 def first_gap(num_integers: int) -> float:
     """To which gap the first masters are solved."""
-    return LOOSE_GAP if num_integers > MANY_INTEGERS else TIGHT_GAP
+    return LOOSE_GAP if num_integers > SEVERAL_INTEGERS else TIGHT_GAP
 
 
 def tightened(gap: float) -> float:
     """The next smaller gap."""
     return max(GAP_FACTOR * gap, TIGHT_GAP)
+
+
+def num_held_steps(num_integers: int, gap: float) -> int:
+    """How many steps hold the integers after a master was solved to a gap."""
+    return HELD_STEPS if num_integers > MANY_INTEGERS and gap > TIGHT_GAP else 0
 
 
 def solve_master(run: Run, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Solution:
@@ -73,8 +81,8 @@ def _take_passing(run: Run, x: Array, penalty: Penalty) -> None:
 def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:
     """Rounds of cuts where the relaxation of the master violates them: each costs a linear program, not a mixed-integer one."""
     n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
-    many = run.embedded.host.num_integers > MANY_INTEGERS
-    for _ in range(RELAXED_ROUNDS_MANY if many else RELAXED_ROUNDS):
+    several = run.embedded.host.num_integers > SEVERAL_INTEGERS
+    for _ in range(RELAXED_ROUNDS_SEVERAL if several else RELAXED_ROUNDS):
         update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
         solution = run.session.solve(run.clock.limits(), relax=True)
         if solution.x is None or not np.isfinite(solution.x).all() or ended(run):

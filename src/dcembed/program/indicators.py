@@ -44,7 +44,7 @@ def settled_rows(program: Program, lb: Array, ub: Array) -> IndicatorRows:
 
 def relaxed(program: Program) -> Program:
     """The program without integers, and so without indicators."""
-    return replace(program, integer=None, indicators=())
+    return replace(program, integer=np.zeros(program.num_columns, dtype=bool), indicators=())
 
 
 def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess: Array) -> tuple[sp.csr_array, Array]:
