@@ -106,13 +106,17 @@ class Sweep:
             return None
         trials = self.shared_trials(size, second)
         ours, theirs = (np.mean([self.cells[size, m].npi_of_trial[trial] for trial in trials]) for m in (OURS, second))
-        has_rival = any(improved(record) for record in self.cells[size, second].records)
+        has_rival = any(improved(record) for record in self._others(size))
         return Lead(size, second, float(ours), float(theirs), self._ahead_from(size), has_rival)
+
+    def _others(self, size: str) -> list[Record]:
+        """All runs of the other methods."""
+        return [record for (s, m), cell in self.cells.items() if s == size and m != OURS for record in cell.records]
 
     def _ahead_from(self, size: str) -> float | None:
         """When ours was ahead of all the others for good, in the last trial to get there."""
-        own = [record for record in self.cells[size, OURS].records if record.trial in self.cells[size, OURS].npi_of_trial]
-        others = [record for (s, m), cell in self.cells.items() if s == size and m != OURS for record in cell.records]
+        others = self._others(size)
+        own = [record for record in self.cells[size, OURS].records if any(other.trial == record.trial for other in others)]
         seconds = [metrics.ahead_from(record, [other for other in others if other.trial == record.trial]) for record in own]
         known = [value for value in seconds if value is not None]
         return None if len(known) < len(seconds) and np.inf not in known else max(known)

@@ -47,6 +47,8 @@ def ahead_from(record: Record, others: Iterable[Record]) -> float | None:
     times = np.unique([0.0, *(seconds for run in runs for seconds, _ in known_trace(run))])
     ours, *theirs = (best_at(run, times) for run in runs)
     best = np.min(theirs, axis=0) if theirs else np.full(times.size, np.inf)
+    if not np.isfinite(ours[-1]):
+        return np.inf if np.isfinite(best[-1]) else None
     margin = LEVEL * max(1.0, abs(ours[-1]))
     if not ours[-1] < best[-1] - margin:
         return None if ours[-1] <= best[-1] + margin else np.inf

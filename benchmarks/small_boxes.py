@@ -13,11 +13,12 @@ from rich.table import Table
 
 import dcembed
 from benchmarks.instance import Instance
-from benchmarks.qp import BLOCK, NUM_BLOCKS, NUM_COLUMNS, load_qp_network, qp_instance
+from benchmarks.qp import BLOCK, NUM_BLOCKS, load_qp_network, qp_instance
 from dcembed.network.bounds import bound
 from dcembed.network.network import Affine, Network
 from dcembed.network.reduction import ReducedNetwork, reduce
 
+NUM_COLUMNS = NUM_BLOCKS * BLOCK
 # From x = 0, the start of the experiment, to where the default ends.
 SHARE_OF_THE_WAY = 0.95
 
@@ -43,9 +44,9 @@ def _network(reduced: ReducedNetwork, block: int) -> Network:
     """One block of a reduced network as a network; padding, which is always off, stays out."""
     open_ = np.flatnonzero(reduced.alpha[block].any(axis=1) | (reduced.gamma[block] > 0))
     stages, numbers = [], []
-    for stage in reduced.stages:
+    for stage, links in zip(reduced.stages, reduced.links, strict=True):
         units = open_[(open_ >= stage.start) & (open_ < stage.stop)]
-        earlier = {i: reduced.links[block][np.ix_(units, other)] for i, other in enumerate(numbers, start=1) if other.size}
+        earlier = {i: links[block][np.ix_(units - stage.start, other)] for i, other in enumerate(numbers, start=1) if other.size}
         if units.size:
             numbers.append(units)
             stages.append(Affine({0: reduced.alpha[block][units], **earlier}, reduced.gamma[block][units]))

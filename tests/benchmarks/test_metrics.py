@@ -104,10 +104,13 @@ def test_a_run_is_ahead_from_the_moment_after_which_no_other_catches_up():
     assert ahead_from(ours, [record("big-m", trace=[(6.0, -8.0)])]) == 7.0
     assert ahead_from(ours, [greedy, record("shared", trace=[(9.0, -9.0)])]) is None
     assert ahead_from(greedy, [ours]) == float("inf")
+    nothing = record(start=None)
+    assert ahead_from(nothing, [greedy]) == float("inf")
+    assert ahead_from(nothing, [record("omlt", start=None)]) is None
 
 
 def test_the_lead_is_taken_over_the_trials_that_both_have_been_run_on():
-    runs = [record(trial=trial, trace=[(at, -10.0)]) for trial, at in enumerate((1.0, 2.0, 6.0))]
+    runs = [record(trial=trial, trace=[(at, -10.0)], start=0.0 if trial < 2 else None) for trial, at in enumerate((1.0, 2.0, 6.0))]
     runs += [record("greedy", trial=trial, trace=[(at, -8.0)]) for trial, at in enumerate((2.5, 5.0))]
     runs += [record("omlt")]
     (sweep,) = compare(runs, references(runs))
@@ -124,3 +127,7 @@ def test_without_a_rival_all_others_are_at_the_start():
     runs = [record(trace=[(1.0, -10.0)]), record("omlt"), record("big-m")]
     (sweep,) = compare(runs, references(runs))
     assert not sweep.lead("25").has_rival
+    # One that improved in another trial is a rival, though it is not the second best.
+    runs = [*runs, record(trial=1, trace=[(1.0, -10.0)]), record("shared", trial=1, trace=[(9.0, -1.0)])]
+    (sweep,) = compare(runs, references(runs))
+    assert sweep.lead("25").has_rival

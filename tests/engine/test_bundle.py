@@ -328,3 +328,24 @@ def test_with_several_integers_the_first_gaps_are_loose_and_with_many_of_them_st
     assert master.num_held_steps(several, master.LOOSE_GAP) == 0
     assert master.num_held_steps(many, master.LOOSE_GAP) == master.HELD_STEPS
     assert master.num_held_steps(many, master.TIGHT_GAP) == 0
+
+
+def test_loose_gaps_end_tight_on_every_solver(monkeypatch):
+    from dcembed.engine import bundle, master
+
+    gaps = []
+    monkeypatch.setattr(bundle, "tightened", lambda gap: gaps.append(master.tightened(gap)) or gaps[-1])
+    rng = np.random.default_rng(1)
+    n = 30
+    network = dcembed.build_mlp([rng.normal(size=(6, n)) / np.sqrt(n), rng.normal(size=(1, 6))], [0.1 * rng.normal(size=6), None])
+    weights = np.hstack([rng.random((3, n)), np.zeros((3, 1))])
+    host = {"rows": weights, "row_ub": 0.3 * weights.sum(axis=1), "lb": [0.0] * n + [-10.0], "ub": [1.0] * n + [10.0], "integer": range(n)}
+    program = dcembed.Program([*-rng.random(n), 0.1], quadratic=np.diag([0.05] * n + [0.0]), **host)
+    options = quiet(solver="scip")
+    result = dcembed.solve(program, dcembed.Embedding(network, np.arange(n), [n]), start=np.zeros(n + 1), options=options)
+    # The last one need not be the tight one: a search may prove more than it was asked for.
+    assert gaps
+    assert gaps[-1] < 0.1 * master.LOOSE_GAP
+    monkeypatch.setattr(master, "SEVERAL_INTEGERS", 1000)
+    whole = dcembed.solve(program, dcembed.Embedding(network, np.arange(n), [n]), start=np.zeros(n + 1), options=options)
+    assert result.objective == pytest.approx(whole.objective, abs=1e-3)

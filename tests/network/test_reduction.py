@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
+from dcembed.network import boxes as stacks
 from dcembed.network.bounds import bound
+from dcembed.network.boxes import of_boxes
 from dcembed.network.reduction import backpropagate_open, open_units, reduce, split_open
 from dcembed.network.split import split
 from strategies import networks, seeds
@@ -70,3 +73,26 @@ def test_a_small_box_has_less_curvature_than_the_whole_space(network, seed):
     parts = split(network, nu)
     everything = sum((w.sum(axis=1) for w in (*parts.convex, *parts.concave)), np.zeros(3))
     assert np.all((convex + concave).sum(axis=1) <= everything * (1 + 1e-9) + 1e-9)
+
+
+@given(networks(scales=MODERATE), seeds())
+def test_one_box_at_a_time_gives_the_same_as_all_at_once(network, seed):
+    lb, ub, rng = boxes(network, seed, k=5)
+    block, nu = np.array([4, 1, 2, 3, 0, 3]), rng.normal(size=(6, network.num_outputs))
+    results = []
+    for entries in (1, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stacks, "CACHED_ENTRIES", entries)
+            bounds = bound(network, lb, ub)
+            reduced = reduce(network, bounds, 5)
+            sides = [side for stage in bounds for side in stage]
+            results.append([*sides, open_units(reduced, (lb + ub) / 2), *split_open(reduced, block, nu)])
+    for one, other in zip(*results, strict=True):
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-9 * (1 + np.abs(other).max(initial=0.0)))
+
+
+def test_boxes_that_stand_together_are_not_copied():
+    values = np.arange(12.0).reshape(4, 3)
+    assert np.shares_memory(of_boxes(values, np.array([1, 2])), values)
+    for block in ([1, 2], [2, 1], [0, 0, 3], [0, 1, 2, 3], []):
+        assert np.array_equal(of_boxes(values, np.array(block, dtype=int)), values[np.array(block, dtype=int)])

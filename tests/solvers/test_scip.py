@@ -100,3 +100,16 @@ def test_a_quadratic_relaxation_is_left_to_piqp_and_comes_back_where_that_fails(
         assert session.solve(Limits(), relax=True).x == pytest.approx([1.0, 2.0], abs=1e-5)
     monkeypatch.setattr(scip_.PiqpSession, "solve", lambda self, limits: Solution(SolveStatus.FAILED))
     assert session.solve(Limits(), relax=True).x == pytest.approx([1.0, 2.0], abs=1e-3)
+
+
+def test_the_gap_at_which_a_search_stopped_is_reported():
+    rng = np.random.default_rng(0)
+    weights = rng.random((3, 40))
+    program = Program(
+        -rng.random(40), quadratic=0.1 * np.eye(40), rows=weights, row_ub=0.3 * weights.sum(axis=1), lb=0, ub=1, integer=range(40)
+    )
+    loose, tight = (BACKENDS["scip"].open(program, SessionOptions()).solve(Limits(gap=gap)) for gap in (0.5, 1e-4))
+    assert 1e-4 < loose.gap <= 0.5
+    assert tight.gap <= 1e-4
+    assert program.objective(tight.x) <= program.objective(loose.x)
+    assert BACKENDS["scip"].open(program, SessionOptions()).solve(Limits(), relax=True).gap == 0.0

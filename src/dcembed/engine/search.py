@@ -82,7 +82,7 @@ def failure(error: Exception) -> Solution:
 
 
 def completed(search: Search, point: Point) -> Point | None:
-    """The best point with the integers and network inputs of `point`, where that may be feasible and the solver finds it."""
+    """The best point with the network inputs of `point` and true predictions, where that may be feasible and the solver finds it."""
     if not can_complete(search.embedded, point, search.options.feasibility_tol):
         return None
     w = attempt(lambda: complete(search.host, point, search.clock.limits()), lambda error: None)

@@ -8,12 +8,12 @@ from dcembed.network.network import Array, Matrix
 
 # So many boxes are worked on at a time that their numbers, this many, stay in the processor's cache: reducing 30 boxes of a network with
 # 3 stages of 256 is four times quicker than all at once.
-CHUNK_ENTRIES, MAX_CHUNK_BOXES = 100_000, 64
+CACHED_ENTRIES, MAX_CHUNK = 100_000, 64
 
 
 def chunks_of_boxes(k: int, entries: int) -> list[slice]:
-    """k boxes in chunks, each box with so many numbers."""
-    size = min(max(CHUNK_ENTRIES // max(entries, 1), 1), MAX_CHUNK_BOXES)
+    """k boxes, or terms on them, in chunks; each of them has so many numbers."""
+    size = min(max(CACHED_ENTRIES // max(entries, 1), 1), MAX_CHUNK)
     return [slice(first, min(first + size, k)) for first in range(0, k, size)]
 
 

@@ -56,7 +56,7 @@ class ScipSession(EditedMatrices):
             self._options = {"numerics/feastol": FEASIBILITY_TOL, **self._options}
         _set_options(pyscipopt.Model(), self._options)
         is_curved = bool(program.quadratic_constraints) or program.cone_rows.heads.size > 0
-        # A relaxation that is a convex QP takes PIQP a millisecond where SCIP needs twenty.
+        # A small relaxation that is a convex QP takes PIQP a millisecond where SCIP needs twenty.
         self._relaxation = PiqpSession(relaxed(program), SessionOptions()) if program.quadratic is not None and not is_curved else None
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
@@ -237,7 +237,8 @@ def _solution(model: pyscipopt.Model, columns: list) -> Solution:
         return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message)
     best = model.getBestSol()
     x = np.array([model.getSolVal(best, column) for column in columns])
-    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message)
+    gap = float(model.getGap()) if model.getNIntVars() + model.getNBinVars() > 0 else 0.0
+    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap)
 
 
 def _row(matrix: sp.csr_array, i: int, columns: list):
