@@ -44,7 +44,15 @@ class Picture:
     caption: str
 
 
-Block = Heading | Paragraph | Listing | Table | Picture
+@dataclass(frozen=True)
+class Folded:
+    """Blocks behind a line that opens them."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+Block = Heading | Paragraph | Listing | Table | Picture | Folded
 
 STYLE = """
 :root { color-scheme: light dark; --line: #d0d4da; --soft: #f4f6f8; --text: #1d232b; --back: #ffffff; }
@@ -56,6 +64,7 @@ table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tab
 th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 thead th { background: var(--soft); }
+summary { cursor: pointer; padding: 0.2rem 0; }
 figure { margin: 1.5rem 0; }
 img { max-width: 100%; background: #ffffff; border-radius: 4px; }
 figcaption { font-size: 0.9rem; opacity: 0.85; }
@@ -88,6 +97,9 @@ def _markdown(block: Block) -> str:
             return "\n".join([*lines, *(_line(row) for row in rows)])
         case Picture(name, caption):
             return f"![{caption}]({name}.png)\n\n*{caption}*"
+        case Folded(title, blocks):
+            inner = "\n\n".join(_markdown(inside) for inside in blocks)
+            return f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{inner}\n\n</details>"
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -110,6 +122,9 @@ def _html(block: Block, folder: Path) -> str:
             data = base64.b64encode((folder / f"{name}.svg").read_bytes()).decode()
             alt = html.escape(caption, quote=True)
             return f'<figure><img alt="{alt}" src="data:image/svg+xml;base64,{data}"><figcaption>{_marked(caption)}</figcaption></figure>'
+        case Folded(title, blocks):
+            inner = "".join(_html(inside, folder) for inside in blocks)
+            return f"<details><summary>{_marked(title)}</summary>{inner}</details>"
 
 
 def _marked(text: str) -> str:

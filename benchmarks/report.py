@@ -8,7 +8,7 @@ from benchmarks import charts, paper_figures
 from benchmarks.comparison import OURS, Cell, Sweep, choose_records, compare
 from benchmarks.methods import METHODS
 from benchmarks.metrics import references, with_starts
-from benchmarks.page import Block, Heading, Listing, Paragraph, Picture, Table, to_html, to_markdown
+from benchmarks.page import Block, Folded, Heading, Listing, Paragraph, Picture, Table, to_html, to_markdown
 from benchmarks.records import FAILURES, Record, read_records
 
 TITLE = "dcembed against other methods"
@@ -110,7 +110,7 @@ def _pictures(sweeps: list[Sweep], folder: Path) -> list[Block]:
     return [
         Picture(
             charts.draw_npi(sweeps, folder),
-            "NPI against size, mean over the trials; the shade spans the trials, dotted lines lead to names.",
+            "NPI against size, mean over the trials that a method was run on; the shade spans them, dotted lines lead to names.",
         ),
         Picture(charts.draw_trajectories(sweeps, folder), "Gap closed over time on the largest size, mean over the trials."),
         Picture(
@@ -130,14 +130,14 @@ def _section(sweep: Sweep) -> list[Block]:
     if reasons:
         blocks.append(Paragraph("Not run here: " + "; ".join(reasons) + "."))
     blocks += [Heading("NPI, percent", 3), Table(head, [[_size(sweep, s), *_npi_cells(sweep, s)] for s in sweep.sizes])]
-    if any(_has_fewer_trials(sweep, s, m) for s in sweep.sizes for m in sweep.methods):
-        blocks.append(Paragraph(f"{FEWER} run on fewer trials than dcembed, and compared with it on these."))
     blocks += [Heading(_objective_title(sweep), 3), Table(head, [[_size(sweep, s), *_objective_cells(sweep, s)] for s in sweep.sizes])]
+    if any(_has_fewer_trials(sweep, s, m) for s in sweep.sizes for m in sweep.methods):
+        blocks.append(Paragraph(f"{FEWER} the mean over fewer trials than those of dcembed; it is compared with dcembed on these alone."))
     paper = _paper_table(sweep)
     if paper is not None:
         blocks += [Heading("What the paper prints", 3), Paragraph(PAPER_NOTE), paper]
-    for size in sweep.sizes:
-        blocks += [Heading(f"{sweep.experiment.title}, {_size(sweep, size)} in detail", 3), _detail(sweep, size)]
+    blocks.append(Heading("In detail", 3))
+    blocks += [Folded(f"{sweep.experiment.axis}: {_size(sweep, size)}", [_detail(sweep, size)]) for size in sweep.sizes]
     return blocks
 
 
@@ -167,12 +167,16 @@ def _npi_cells(sweep: Sweep, size: str) -> list[str]:
 
 def _objective_cells(sweep: Sweep, size: str) -> list[str]:
     values = {m: cell.objective for m in sweep.methods if (cell := sweep.cells.get((size, m))) is not None and cell.objective is not None}
-    best = min(values.values(), default=None)
+    # Means over other trials are not compared with these.
+    best = min((value for m, value in values.items() if not _has_fewer_trials(sweep, size, m)), default=None)
     shown = []
     for method in sweep.methods:
         value = values.get(method)
         text = NOTHING if value is None else _objective(sweep, value)
-        shown.append(f"**{text}**" if value is not None and text == _objective(sweep, best) else text)
+        if value is not None and _has_fewer_trials(sweep, size, method):
+            shown.append(f"{text} {FEWER}")
+        else:
+            shown.append(f"**{text}**" if value is not None and text == _objective(sweep, best) else text)
     return shown
 
 
@@ -236,7 +240,7 @@ def _closing(records: list[Record]) -> list[Block]:
     ]
     return [
         Heading("Runs that failed or did not fit a licence"),
-        Listing(failed) if failed else Paragraph("None."),
+        Folded(f"{len(failed)} runs", [Listing(failed)]) if failed else Paragraph("None."),
         Heading("How this was made"),
         Listing(
             [f"`{command}`" for command in dict.fromkeys(record.command for record in records) if command]

@@ -105,6 +105,23 @@ def test_the_report_says_plainly_where_dcembed_is_not_the_best(results, tmp_path
     assert "DCEmbed 0.72" in markdown
 
 
+def test_means_over_fewer_trials_are_marked_and_not_called_the_best(results, tmp_path):
+    from dataclasses import replace
+
+    ours = next(record for record in read_records(results / "records.csv") if (record.experiment, record.method) == ("qp", "dcembed"))
+    # In trial 0 both reach -0.2; trial 1, which only dcembed was run on, has nothing better than -0.1.
+    for record in (
+        replace(ours, trace=((0.1, -0.2),)),
+        replace(ours, trial=1, trace=((0.1, -0.1),)),
+        replace(ours, method="shared", trace=((0.5, -0.2),)),
+    ):
+        append_record(tmp_path / "records.csv", record)
+    main(["report", "--records", str(tmp_path / "records.csv")])
+    markdown = (tmp_path / "report.md").read_text()
+    assert "| **-0.150000** | -0.200000 \u2020 |" in markdown
+    assert "fewer trials than those of dcembed" in markdown
+
+
 def test_points_are_measured_by_the_harness_and_not_believed():
     program, embedding = binary_problem(0)
     from benchmarks.instance import Instance
