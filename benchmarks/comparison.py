@@ -84,9 +84,13 @@ class Sweep:
         return min(scored)[2] if scored else None
 
     def second(self, size: str) -> str | None:
-        """The best of the other methods."""
-        scored = [(value, m) for m in self.methods if m != OURS and (value := self.behind(size, m)) is not None]
-        return min(scored)[1] if scored else None
+        """The best of the other methods: one that is ahead of ours, else the nearest of those that share the most trials with ours."""
+        scored = [
+            (value >= 0, -len(self.shared_trials(size, m)), value, m)
+            for m in self.methods
+            if m != OURS and (value := self.behind(size, m)) is not None
+        ]
+        return min(scored)[-1] if scored else None
 
     def behind(self, size: str, method: str) -> float | None:
         """By how much the NPI of a method is above ours, mean over the trials that both have been run on."""

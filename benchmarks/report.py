@@ -53,7 +53,7 @@ def _opening(sweeps: list[Sweep], records: list[Record], limit: float) -> list[B
         Listing(_findings(sweeps)),
         _lead_table(sweeps),
         Paragraph(
-            "The second best is the method whose NPI is next to that of dcembed, over the trials that both have been run on. **Ahead from** "
+            "The second best is the method whose NPI is next to that of dcembed, of those that were run on the most trials. **Ahead from** "
             "is the second from which dcembed had a better point than any other method to the end, in every trial; level or behind where "
             "another one ends with the same objective or a better one in some trial."
         ),
@@ -78,7 +78,7 @@ def _findings(sweeps: list[Sweep]) -> list[str]:
     lost, won = [], []
     for sweep in sweeps:
         title = sweep.experiment.title
-        leads = []
+        leads, num_compared = [], sum(sweep.lead(size) is not None for size in sweep.sizes)
         for size in sweep.sizes:
             ours, best, lead = sweep.cells.get((size, OURS)), sweep.best(size), sweep.lead(size)
             if ours is None or ours.npi is None:
@@ -93,7 +93,7 @@ def _findings(sweeps: list[Sweep]) -> list[str]:
         if leads:
             least, most = min(leads, key=lambda lead: lead.ratio), max(leads, key=lambda lead: lead.ratio)
             won.append(
-                f"{title}: lowest NPI on {len(leads)} of {len(sweep.sizes)} sizes; the second best is {_times(least.ratio)} as high at the "
+                f"{title}: lowest NPI on {len(leads)} of {num_compared} sizes; the second best is {_times(least.ratio)} as high at the "
                 f"closest ({least.size}, {METHODS[least.other].label}) and {_times(most.ratio)} at the furthest "
                 f"({most.size}, {METHODS[most.other].label})."
             )

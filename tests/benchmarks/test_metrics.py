@@ -123,6 +123,15 @@ def test_the_lead_is_taken_over_the_trials_that_both_have_been_run_on():
     assert lead.ahead_from == 2.0
 
 
+def test_the_second_best_is_one_with_many_trials_unless_another_is_ahead_of_ours():
+    runs = [record(trial=trial, trace=[(2.0, -10.0)]) for trial in range(3)]
+    runs += [record("greedy", trial=trial, trace=[(6.0, -10.0)]) for trial in range(3)]
+    near, ahead = record("shared", trace=[(3.0, -10.0)]), record("shared", trace=[(1.0, -10.0)])
+    for other, expected in ((near, "greedy"), (ahead, "shared")):
+        (sweep,) = compare([*runs, other], references(runs))
+        assert sweep.second("25") == expected
+
+
 def test_without_a_rival_all_others_are_at_the_start():
     runs = [record(trace=[(1.0, -10.0)]), record("omlt"), record("big-m")]
     (sweep,) = compare(runs, references(runs))

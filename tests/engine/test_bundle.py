@@ -218,7 +218,9 @@ def test_looking_ahead_gives_steps_their_true_change():
     split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
     w = np.array([0.0, 1.0] * 5)
     for side in (1.0, -1.0):
-        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side)
+        unseen = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side, lambda: True)
+        assert abs(unseen.slope - split.tangents(w).slope).max() == 0
+        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side, lambda: False)
         for column in steps:
             other = w.copy()
             other[column] = 1.0 - w[column]
@@ -235,7 +237,7 @@ def test_integers_with_a_step_on_either_side_are_looked_at_twice():
     split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
     w = np.array([2.0, 0.0])
     for side in (1.0, -1.0):
-        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side)
+        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side, lambda: False)
         other = np.array([2.0 + side, 0.0])
         true = split.tangents(other)
         assert np.allclose(ahead.slope @ other + ahead.constant, true.slope @ other + true.constant)

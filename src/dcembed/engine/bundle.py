@@ -174,7 +174,9 @@ def _deepen(run: Run, at: Progress, solution: Solution) -> Status | None:
         pass
     elif at.model.looks < num_looks(run.embedded, steps):
         side = 1.0 if at.model.looks == 0 else -1.0
-        at.model.tangents = look_ahead(at.model.split, at.point.w, steps, run.embedded.host.lb, run.embedded.host.ub, side)
+        at.model.tangents = look_ahead(
+            at.model.split, at.point.w, steps, run.embedded.host.lb, run.embedded.host.ub, side, lambda: ended(run) is not None
+        )
         at.model.looks += 1
     elif not is_feasible and not at.penalty.is_largest:
         at.penalty = at.penalty.grown()
