@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from benchmarks import metrics
 from benchmarks.comparison import OURS, Sweep, speed_up
@@ -60,7 +60,7 @@ def draw_npi(sweeps: Sequence[Sweep], folder: Path) -> str:
 
 
 def draw_trajectories(sweeps: Sequence[Sweep], folder: Path) -> str:
-    """Gap closed over time at the largest size of each sweep."""
+    """Gap closed over time at the largest size that the most methods were run on."""
     return _panels(sweeps, folder, "trajectories", _trajectory_panel)
 
 
@@ -92,7 +92,7 @@ def _npi_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
     for method in sweep.methods:
         there = [size for size in sweep.sizes if (size, method) in sweep.cells and sweep.cells[size, method].npi is not None]
         if there:
-            at = [sweep.experiment.order(size) for size in there]
+            at = [sweep.sizes.index(size) for size in there]
             cells = [sweep.cells[size, method] for size in there]
             value = np.maximum([cell.npi for cell in cells], SMALLEST_NPI)
             low = np.maximum([min(cell.npi_of_trial.values()) for cell in cells], SMALLEST_NPI)
@@ -108,12 +108,15 @@ def _npi_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
 
 
 def _trajectory_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
-    size = next((s for s in reversed(sweep.sizes) if (s, OURS) in sweep.cells and len(_ran(sweep, s)) > 1), sweep.sizes[-1])
+    size = max(sweep.sizes, key=lambda s: ((s, OURS) in sweep.cells, len(_ran(sweep, s)), sweep.sizes.index(s)))
     horizon = max(record.time_limit for method in _ran(sweep, size) for record in sweep.cells[size, method].records)
+    # Means over different trials do not belong in one picture.
+    common = set.intersection(*(set(sweep.cells[size, method].npi_of_trial) for method in _ran(sweep, size)))
     times = np.geomspace(FIRST_SECOND, horizon, 600)
     ends = {}
     for method in _ran(sweep, size):
-        records = [record for record in sweep.cells[size, method].records if record.initial_objective is not None]
+        cell = sweep.cells[size, method]
+        records = [record for record in cell.records if record.trial in (common or cell.npi_of_trial)]
         closed = np.mean([_gap_closed(record, sweep.references[record.instance], times) for record in records], axis=0)
         axes.step(
             times, closed, where="post", color=LOOKS[method][0], linewidth=2.8 if method == OURS else 1.7, zorder=3 if method == OURS else 2
@@ -139,7 +142,7 @@ def _gap_closed(record, reference: float, times: np.ndarray) -> np.ndarray:
 def _speed_up_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
     ends, never = {}, []
     for method in sweep.methods:
-        points = [(sweep.experiment.order(size), value) for size in sweep.sizes if (value := _speed_up(sweep, size, method)) is not None]
+        points = [(at, value) for at, size in enumerate(sweep.sizes) if (value := _speed_up(sweep, size, method)) is not None]
         reached = [(at, value) for at, value in points if value > 0]
         never += [(at, method) for at, value in points if value == 0]
         if reached:
@@ -187,20 +190,12 @@ def _line(axes: Axes, method: str, at: Sequence[float], value: Sequence[float]) 
 
 
 def _size_axis(axes: Axes, sweep: Sweep) -> None:
-    at = [sweep.experiment.order(size) for size in sweep.sizes]
+    """The sizes side by side, however far apart."""
+    names = [f"{sweep.experiment.order(size):,}" for size in sweep.sizes]
     axes.set_xlabel(sweep.experiment.axis)
-    if max(at) > 8 * min(at):
-        axes.set_xscale("log")
-        room = (max(at) / min(at)) ** 0.04
-        axes.set_xlim(min(at) / room, max(at) * room)
-    else:
-        room = 0.04 * (max(at) - min(at) or 1)
-        axes.set_xlim(min(at) - room, max(at) + room)
-    axes.xaxis.set_major_locator(FixedLocator(at))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    if max(len(f"{value:,}") for value in at) > 4 and len(at) > 4:
-        axes.tick_params(axis="x", labelrotation=30)
+    room = 0.04 * max(len(names) - 1, 1)
+    axes.set_xlim(-room, len(names) - 1 + room)
+    axes.set_xticks(range(len(names)), names, rotation=30 if sum(map(len, names)) > 30 else 0)
 
 
 def _log_axis(axes: Axes, unit: str) -> None:

@@ -112,7 +112,10 @@ def _pictures(sweeps: list[Sweep], folder: Path) -> list[Block]:
             charts.draw_npi(sweeps, folder),
             "NPI against size, mean over the trials that a method was run on; the shade spans them, dotted lines lead to names.",
         ),
-        Picture(charts.draw_trajectories(sweeps, folder), "Gap closed over time on the largest size, mean over the trials."),
+        Picture(
+            charts.draw_trajectories(sweeps, folder),
+            "Gap closed over time on the largest size that the most methods were run on, mean over the trials that all of them have.",
+        ),
         Picture(
             charts.draw_speed_up(sweeps, folder),
             "How many times sooner dcembed has a point as good as the best one of each other method. A triangle at the foot: never. "
