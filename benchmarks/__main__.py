@@ -38,6 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Console) -> int:
     """The sweep that was asked for."""
+    unknown = [name for name in chosen.experiments if name not in EXPERIMENTS]
+    if unknown:
+        parser.error(f"unknown experiment {unknown[0]!r}; accepted: {', '.join(EXPERIMENTS)}")
     experiments = [EXPERIMENTS[name] for name in chosen.experiments or EXPERIMENTS]
     if chosen.sizes and len({experiment.family for experiment in experiments}) > 1:
         parser.error("--sizes needs experiments that read the same sizes; name one experiment")
@@ -57,9 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="The experiments of the paper, and beyond them.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     sweep = verbs.add_parser("run", help="run experiments; what is in the records is not run again")
-    sweep.add_argument(
-        "experiments", nargs="*", metavar="EXPERIMENT", choices=[*EXPERIMENTS, []], help=f"{', '.join(EXPERIMENTS)}; all by default"
-    )
+    sweep.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help=f"{', '.join(EXPERIMENTS)}; all by default")
     sweep.add_argument("--methods", nargs="+", metavar="METHOD", choices=list(METHODS), help=f"{', '.join(METHODS)}; all by default")
     sweep.add_argument("--sizes", nargs="+", metavar="SIZE", help="64x3 for a QP, 800 for water, 17 for pooling; the paper's by default")
     sweep.add_argument("--trials", nargs="+", type=int, metavar="TRIAL", help="0 1 2 by default")
