@@ -109,12 +109,17 @@ def _npi_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
 
 def _trajectory_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:
     size = max(sweep.sizes, key=lambda s: ((s, OURS) in sweep.cells, len(_ran(sweep, s)), sweep.sizes.index(s)))
-    horizon = max(record.time_limit for method in _ran(sweep, size) for record in sweep.cells[size, method].records)
+    ran = _ran(sweep, size)
+    axes.set_title(f"{sweep.experiment.title}: {_size_name(sweep, size)}")
+    if not ran:
+        axes.text(0.5, 0.5, "no method could be run", transform=axes.transAxes, ha="center", color="#60666e")
+        return {}
+    horizon = max(record.time_limit for method in ran for record in sweep.cells[size, method].records)
     # Means over different trials do not belong in one picture.
-    common = set.intersection(*(set(sweep.cells[size, method].npi_of_trial) for method in _ran(sweep, size)))
+    common = set.intersection(*(set(sweep.cells[size, method].npi_of_trial) for method in ran))
     times = np.geomspace(FIRST_SECOND, horizon, 600)
     ends = {}
-    for method in _ran(sweep, size):
+    for method in ran:
         cell = sweep.cells[size, method]
         records = [record for record in cell.records if record.trial in (common or cell.npi_of_trial)]
         closed = np.mean([_gap_closed(record, sweep.references[record.instance], times) for record in records], axis=0)
@@ -128,7 +133,6 @@ def _trajectory_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]
     axes.set_ylim(-4, 104)
     axes.set_xlabel("seconds")
     axes.set_ylabel("gap closed, %")
-    axes.set_title(f"{sweep.experiment.title}: {_size_name(sweep, size)}")
     return ends
 
 

@@ -105,6 +105,15 @@ def test_the_report_says_plainly_where_dcembed_is_not_the_best(results, tmp_path
     assert "DCEmbed 0.72" in markdown
 
 
+def test_a_report_on_runs_that_no_licence_allowed_says_so(results, tmp_path):
+    from dataclasses import replace
+
+    ours = next(record for record in read_records(results / "records.csv") if (record.experiment, record.method) == ("qp", "dcembed"))
+    append_record(tmp_path / "records.csv", replace(ours, method="gurobi-ml", status="licence", note="too small", trace=()))
+    assert main(["report", "--records", str(tmp_path / "records.csv")]) == 0
+    assert "dcembed has no run here" in (tmp_path / "report.md").read_text()
+
+
 def test_means_over_fewer_trials_are_marked_and_not_called_the_best(results, tmp_path):
     from dataclasses import replace
 

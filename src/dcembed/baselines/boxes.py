@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dcembed.errors import MissingBoundError
 from dcembed.network.bounds import bound
+from dcembed.network.chunks import slices
 from dcembed.network.evaluate import CHUNK_ENTRIES
 from dcembed.network.network import Affine
 from dcembed.network.split import negative_part, positive_part
@@ -47,9 +48,7 @@ def bound_evaluations(embedding: Embedding, lb: Array, ub: Array) -> StageBounds
     low, high = input_boxes(embedding, lb, ub)
     result = [(np.empty((low.shape[0], width)), np.empty((low.shape[0], width))) for width in network.widths]
     # Bounds carry the slopes in all inputs along.
-    step = max(1, CHUNK_ENTRIES // (network.num_inputs * (network.num_inputs + network.num_hidden)))
-    for first in range(0, low.shape[0], step):
-        part = slice(first, first + step)
+    for part in slices(low.shape[0], network.num_inputs * (network.num_inputs + network.num_hidden), CHUNK_ENTRIES):
         for (stage_lb, stage_ub), (some_lb, some_ub) in zip(result, bound(network, low[part], high[part]), strict=True):
             stage_lb[part], stage_ub[part] = some_lb, some_ub
     return result

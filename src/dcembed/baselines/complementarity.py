@@ -97,8 +97,8 @@ def _run(recorder: Recorder, starts: list[Array]) -> Status:
         if found.x is None:
             return START_FAILED.get(found.status, Status.NUMERICAL_ERROR)
         starts = [recorder.embedded.lift(found.x)]
-    statuses = [_iterate(recorder, lifted, w, number) for number, w in enumerate(starts) if number == 0 or not recorder.ended()]
-    return recorder.ended() or statuses[-1]
+    statuses = [_iterate(recorder, lifted, w, number) for number, w in enumerate(starts) if number == 0 or not recorder.clock.ended()]
+    return recorder.clock.ended() or statuses[-1]
 
 
 def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Status:
@@ -109,14 +109,14 @@ def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Stat
     penalty = Penalty(value, options.penalty_growth, options.max_penalty or MAX_PENALTY_RATIO * value)
     last, num_failed = np.inf, 0
     for _ in range(options.max_iterations):
-        if status := recorder.ended():
+        if status := recorder.clock.ended():
             return status
         solution = _step(recorder, lifted, columns, penalty.value)
         if solution.x is None:
             recorder.note_failure(solution.message, penalty.value)
             num_failed += 1
             if solution.status in _FAILED or num_failed == MAX_SOLVER_FAILURES:
-                return recorder.ended() or _FAILED.get(solution.status, Status.NUMERICAL_ERROR)
+                return recorder.clock.ended() or _FAILED.get(solution.status, Status.NUMERICAL_ERROR)
             penalty = penalty.grown()
             continue
         num_failed = 0

@@ -88,7 +88,7 @@ def _descend(recorder: Recorder, projection: _Projection, function: _Penalized, 
     for _ in _steps(recorder, num_left):
         target = projection.solve(point.w - STEP * function.gradient(point.w))
         if target is None:
-            if ended := recorder.ended():
+            if ended := recorder.clock.ended():
                 return ended
             recorder.note_failure("projection failed", function.penalty)
             num_failed += 1
@@ -101,7 +101,7 @@ def _descend(recorder: Recorder, projection: _Projection, function: _Penalized, 
             _search_segment(recorder, *((last, point) if recorder.incumbent.accepts(last) else (point, last)))
         if np.array_equal(last.w, point.w):
             return Status.LOCALLY_SOLVED if recorder.incumbent.is_feasible else Status.LOCALLY_INFEASIBLE
-    return recorder.ended() or (Status.ITERATION_LIMIT if np.isinf(recorder.options.time_limit) else Status.TIME_LIMIT)
+    return recorder.clock.ended() or (Status.ITERATION_LIMIT if np.isinf(recorder.options.time_limit) else Status.TIME_LIMIT)
 
 
 def _steps(recorder: Recorder, num_left: int) -> Iterator[None]:
@@ -109,12 +109,12 @@ def _steps(recorder: Recorder, num_left: int) -> Iterator[None]:
     limit = recorder.options.time_limit
     if np.isinf(limit):
         for _ in range(recorder.options.max_iterations):
-            if recorder.ended():
+            if recorder.clock.ended():
                 return
             yield
         return
     until = recorder.clock.seconds + (limit - recorder.clock.seconds) / num_left
-    while recorder.clock.seconds < until and not recorder.ended():
+    while recorder.clock.seconds < until and not recorder.clock.ended():
         yield
 
 
@@ -123,7 +123,7 @@ def _search_segment(recorder: Recorder, feasible: Point, infeasible: Point) -> N
     inside, outside = 0.0, 1.0
     for _ in range(NUM_HALVINGS):
         middle = (inside + outside) / 2
-        if recorder.ended():
+        if recorder.clock.ended():
             return
         w = feasible.w + middle * (infeasible.w - feasible.w)
         if recorder.incumbent.accepts(recorder.try_point(w)):

@@ -88,10 +88,6 @@ class Recorder(Search):
     def close(self) -> None:
         self.host.session.close()
 
-    def ended(self) -> Status | None:
-        """Why the run must end now, if it must."""
-        return self.clock.ended()
-
     def result(self, status: Status, preparation_seconds: float = 0.0) -> Result:
         """The best point, measured once more."""
         best = self.incumbent.point

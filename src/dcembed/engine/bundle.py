@@ -18,7 +18,7 @@ from dcembed.engine.model import Model, build_model, learn, model_value, move, r
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point, measure_point
 from dcembed.engine.region import LARGEST_RADIUS, Region, first_region
-from dcembed.engine.run import Run, ended, host_is_infeasible, record_step, reopen, take_candidate
+from dcembed.engine.run import Run, host_is_infeasible, record_step, reopen, take_candidate
 from dcembed.options import Options
 from dcembed.program.tightening import tighten
 from dcembed.result import Status
@@ -79,7 +79,7 @@ def run_bundle(run: Run, point: Point, start: int) -> Status:
     """Iterate from `point` until the model promises nothing; candidates go to `run.incumbent`."""
     at = _begin(run, point)
     for number in range(1, run.options.max_iterations + 1):
-        if status := ended(run):
+        if status := run.clock.ended():
             return status
         if any(np.array_equal(at.point.w, solved) for solved in run.solved):
             return _settled(run, at.point)
@@ -107,7 +107,7 @@ def _begin(run: Run, point: Point) -> Progress:
 def _cope(run: Run, at: Progress, solution: Solution) -> Status | None:
     """Go on after a master that gave no usable solution, or say how the start ends."""
     if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
-        return ended(run) or Status.TIME_LIMIT
+        return run.clock.ended() or Status.TIME_LIMIT
     if solution.status is SolveStatus.INFEASIBLE:
         if host_is_infeasible(run):
             return Status.HOST_INFEASIBLE
@@ -175,7 +175,7 @@ def _deepen(run: Run, at: Progress, solution: Solution) -> Status | None:
     elif at.model.looks < num_looks(run.embedded, steps):
         side = 1.0 if at.model.looks == 0 else -1.0
         at.model.tangents = look_ahead(
-            at.model.split, at.point.w, steps, run.embedded.host.lb, run.embedded.host.ub, side, lambda: ended(run) is not None
+            at.model.split, at.point.w, steps, run.embedded.host.lb, run.embedded.host.ub, side, lambda: run.clock.ended() is not None
         )
         at.model.looks += 1
     elif not is_feasible and not at.penalty.is_largest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dcembed.engine.fallback import solve_or_switch
 from dcembed.engine.penalty import Penalty, initial_penalty
 from dcembed.engine.point import Point
-from dcembed.engine.run import Run, ended, host_is_infeasible, record_step, reopen, take_candidate
+from dcembed.engine.run import Run, host_is_infeasible, record_step, reopen, take_candidate
 from dcembed.engine.search import agree
 from dcembed.engine.subproblem import limit_columns, solve, update
 from dcembed.program.measurements import Tangents, linearize
@@ -23,7 +23,7 @@ def run_ccp(run: Run, point: Point, start: int) -> Status:
     _limit_slacks(run, penalty)
     num_stalled = num_failed = 0
     for number in range(1, options.max_iterations + 1):
-        if status := ended(run):
+        if status := run.clock.ended():
             return status
         solution = solve_subproblem(run, point, tangents, penalty)
         if solution.status is SolveStatus.UNBOUNDED:
@@ -34,7 +34,7 @@ def run_ccp(run: Run, point: Point, start: int) -> Status:
             continue
         if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
             record_step(run, start, number, point, None, penalty, solution, False)
-            return ended(run) or Status.TIME_LIMIT
+            return run.clock.ended() or Status.TIME_LIMIT
         if solution.status is SolveStatus.INFEASIBLE and host_is_infeasible(run):
             return Status.HOST_INFEASIBLE
 
@@ -49,7 +49,7 @@ def run_ccp(run: Run, point: Point, start: int) -> Status:
             reopen(run, penalty)
             continue
         num_failed = 0
-        if solution.status is not SolveStatus.OPTIMAL and (status := ended(run)):
+        if solution.status is not SolveStatus.OPTIMAL and (status := run.clock.ended()):
             return status
 
         # The model majorizes the merit, so only an inexact solve can make it worse; the point then stays.

@@ -10,7 +10,7 @@ from dcembed.engine.fallback import solve_or_switch
 from dcembed.engine.model import Model, limit_to
 from dcembed.engine.penalty import Penalty
 from dcembed.engine.point import Point
-from dcembed.engine.run import Run, ended, take_candidate
+from dcembed.engine.run import Run, take_candidate
 from dcembed.engine.subproblem import limit_columns, update
 from dcembed.solvers.base import Solution, SolveStatus
 
@@ -85,7 +85,7 @@ def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:
     for _ in range(RELAXED_ROUNDS_SEVERAL if several else RELAXED_ROUNDS):
         update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
         solution = run.session.solve(run.clock.limits(), relax=True)
-        if solution.x is None or not np.isfinite(solution.x).all() or ended(run):
+        if solution.x is None or not np.isfinite(solution.x).all() or run.clock.ended():
             return
         w, theta = solution.x[:n], solution.x[n : n + num_parts]
         heights = model.split.heights(w)

@@ -11,7 +11,6 @@ from dcembed.engine.penalty import Penalty
 from dcembed.engine.point import Point, measure_point
 from dcembed.engine.search import Search, attempt, completed, failure, record_iteration
 from dcembed.engine.subproblem import Subproblem, limit_columns, open_session
-from dcembed.result import Status
 from dcembed.solvers.base import Backend, Session, SessionOptions, Solution, SolveStatus
 
 Array = np.ndarray
@@ -27,11 +26,6 @@ class Run(Search):
     session: Session
     # Points that a start has ended at; another start that meets one of them has nothing to add.
     solved: list[Array] = field(default_factory=list)
-
-
-def ended(run: Run) -> Status | None:
-    """Why the run must end now, if it must."""
-    return run.clock.ended()
 
 
 def take_candidate(run: Run, solution: Solution, penalty: Penalty) -> tuple[Point | None, bool]:

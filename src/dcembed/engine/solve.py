@@ -17,7 +17,7 @@ from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.engine.lazy import build_lazy
 from dcembed.engine.log import RunLog
 from dcembed.engine.point import measure_point
-from dcembed.engine.run import Run, ended
+from dcembed.engine.run import Run
 from dcembed.engine.search import attempt, count_sizes, failure
 from dcembed.engine.shared import build_shared
 from dcembed.engine.two_path import build_two_path
@@ -143,7 +143,7 @@ def _run_starts(run: Run, starts: list[Array]) -> Status:
         return _START_FAILED.get(solution.status, Status.NUMERICAL_ERROR)
     rng = np.random.default_rng(run.options.seed)
     statuses = [_run_start(run, run.embedded.lift(solution.x), 0)]
-    while statuses[-1] in _LOCAL and len(statuses) < run.options.max_starts and not ended(run):
+    while statuses[-1] in _LOCAL and len(statuses) < run.options.max_starts and not run.clock.ended():
         w = random_start(run.host, rng, run.clock.limits())
         if w is None:
             break

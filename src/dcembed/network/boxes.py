@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from dcembed.network.chunks import slices
 from dcembed.network.network import Array, Matrix
 
 # So many boxes are worked on at a time that their numbers, this many, stay in the processor's cache: reducing 30 boxes of a network with
 # 3 stages of 256 is four times quicker than all at once.
-CACHED_ENTRIES, MAX_CHUNK = 100_000, 64
+CACHED_ENTRIES = 100_000
 
 
-def chunks_of_boxes(k: int, entries: int) -> list[slice]:
+def chunks_of_boxes(k: int, entries: int) -> Iterator[slice]:
     """k boxes, or terms on them, in chunks; each of them has so many numbers."""
-    size = min(max(CACHED_ENTRIES // max(entries, 1), 1), MAX_CHUNK)
-    return [slice(first, min(first + size, k)) for first in range(0, k, size)]
+    return slices(k, entries, CACHED_ENTRIES)
 
 
 def apply_to_boxes(block: Matrix, values: Array) -> Array:

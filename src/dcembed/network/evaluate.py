@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
+from dcembed.network.chunks import slices
 from dcembed.network.network import Affine, Array, Network
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
@@ -28,9 +29,7 @@ def evaluate(network: Network, points: Array) -> Array:
 
 def chunks(size: int, network: Network) -> Iterator[slice]:
     """Cut a batch so that the memory of a pass does not grow with it."""
-    step = max(1, CHUNK_ENTRIES // (network.num_inputs + network.num_hidden + network.num_outputs))
-    for start in range(0, size, step):
-        yield slice(start, min(start + step, size))
+    return slices(size, network.num_inputs + network.num_hidden + network.num_outputs, CHUNK_ENTRIES)
 
 
 def preactivations(network: Network, points: Array) -> list[Array]:
