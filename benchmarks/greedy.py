@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 from benchmarks.outcome import Outcome
 from benchmarks.water import MARGIN, NUM_FEATURES
 from dcembed import Embedding, Network, Options, Program
-from dcembed.network.evaluate import evaluate
+from dcembed.network.network import evaluate
 
 Array = np.ndarray
 NUM_LINEARIZATIONS = 6

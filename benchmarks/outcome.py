@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.instance import Instance
 from dcembed import Result, verify
-from dcembed.program.verify import predict
+from dcembed.embedded.verify import predict
 
 Array = np.ndarray
 FEASIBILITY_TOL = 1e-5

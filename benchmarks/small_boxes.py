@@ -14,8 +14,9 @@ from rich.table import Table
 import dcembed
 from benchmarks.instance import Instance
 from benchmarks.qp import BLOCK, NUM_BLOCKS, load_qp_network, qp_instance
+from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound
-from dcembed.network.network import Affine, Network
+from dcembed.network.network import Network
 from dcembed.network.reduction import ReducedNetwork, reduce
 
 NUM_COLUMNS = NUM_BLOCKS * BLOCK

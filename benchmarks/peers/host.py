@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed import Embedding, Network, Program
+from dcembed.embedded.verify import predict
 from dcembed.network.bounds import bound
 from dcembed.program.tightening import tighten
-from dcembed.program.verify import predict
 
 Array = np.ndarray
 # Bounds that are computed here are widened by this, relative to their size, so that rounding never cuts a point off.

@@ -1,10 +1,11 @@
 """Trained neural networks inside optimization models, without activation binaries."""
 
+from dcembed.embedded import AffineInputs, Embedding, Verification, verify
 from dcembed.engine.solve import solve
 from dcembed.importers import load_network, save_network
 from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
-from dcembed.program import AffineInputs, ConeConstraint, Embedding, Indicator, Program, QuadraticConstraint, Verification, verify
+from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstraint
 from dcembed.result import Iteration, Result, Status
 from dcembed.version import __version__
 

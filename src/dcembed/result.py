@@ -8,9 +8,9 @@ from enum import Enum
 
 import numpy as np
 
-from dcembed.program.embedding import Embedding
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.verify import Verification, verify
 from dcembed.program.program import Program
-from dcembed.program.verify import Verification, verify
 
 Array = np.ndarray
 

@@ -11,9 +11,9 @@ import dcembed
 from dcembed import AffineInputs, Embedding, Program, Status
 from dcembed.baselines import big_m, obbt
 from dcembed.baselines.big_m import build_big_m, default_bounds
+from dcembed.embedded.verify import predict
 from dcembed.errors import MissingBoundError
-from dcembed.network.evaluate import preactivations
-from dcembed.program.verify import predict
+from dcembed.network.network import preactivations
 from problems import binary_problem, box_problem, grid_optimum, indicator_problem, quiet, random_mlp
 
 EXACT = [big_m.solve, obbt.solve]

@@ -7,8 +7,8 @@ import pytest
 
 from dcembed.baselines import complementarity
 from dcembed.baselines.recorder import open_recorder
-from dcembed.engine.interrupt import Clock
-from dcembed.program.verify import predict
+from dcembed.embedded.verify import predict
+from dcembed.run.clock import Clock
 from problems import binary_problem, grid_optimum, level_problem, quiet
 
 

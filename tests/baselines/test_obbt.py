@@ -10,7 +10,7 @@ from dcembed import AffineInputs, Embedding, Program
 from dcembed.baselines import obbt
 from dcembed.baselines.big_m import build_big_m, default_bounds
 from dcembed.baselines.obbt import tighten_bounds
-from dcembed.network.evaluate import preactivations
+from dcembed.network.network import preactivations
 from problems import quiet, random_mlp
 
 BINARIES = {12: 60_049, 13: 76_374, 14: 95_241, 15: 117_219, 16: 142_149, 17: 170_714}

@@ -7,8 +7,8 @@ import pytest
 
 from dcembed import Embedding, Program, Status
 from dcembed.baselines import pgd
+from dcembed.embedded.elimination import eliminate
 from dcembed.errors import InputError
-from dcembed.program.elimination import eliminate
 from problems import binary_problem, quiet, random_mlp
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import dcembed
 from dcembed import AffineInputs, Embedding, Program, build_mlp
-from dcembed.engine.cuts import CutPool
-from dcembed.engine.global_split import GlobalSplit
-from dcembed.engine.local_split import LocalSplit
-from dcembed.engine.look_ahead import look_ahead, num_looks, step_columns
-from dcembed.engine.region import first_region
-from dcembed.program.elimination import eliminate
-from dcembed.program.measurements import evaluate_measurements
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.measurements import evaluate_measurements
+from dcembed.engine.bundle.cuts import CutPool
+from dcembed.engine.bundle.global_split import GlobalSplit
+from dcembed.engine.bundle.local_split import LocalSplit
+from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
+from dcembed.engine.bundle.region import first_region
 from frontends.problems import make_network
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import networks, seeds
@@ -74,7 +74,7 @@ def test_a_split_gives_the_measurements_and_its_model_majorizes_them(network, se
 
 
 def _sum_parts(embedded):
-    from dcembed.program.measurements import num_measurements, sum_parts
+    from dcembed.embedded.measurements import num_measurements, sum_parts
 
     size = num_measurements(embedded)
     return sp.hstack([sp.csr_array((size, 0)), *(sum_parts(m, size) for m in embedded.networks)], format="csr")
@@ -107,7 +107,7 @@ def test_the_unit_part_stays_below_its_bound_on_the_box(network, seed):
 
 def test_cuts_long_loose_are_dropped_and_say_where_they_stood():
     pool = CutPool(1)
-    from dcembed.engine.cuts import MAX_AGE, Heights
+    from dcembed.engine.bundle.cuts import MAX_AGE, Heights
 
     pool.add(Heights(np.array([1.0, 2.0]), sp.csr_array(np.array([[1.0], [0.0]]))), np.zeros(1), np.zeros(2))
     assert pool.take_origins().tolist() == [-1, -1]
@@ -196,7 +196,7 @@ def test_the_other_side_of_a_kink_is_tried_before_a_point_counts_as_solved():
 
 
 def test_with_a_global_split_the_m_of_indicators_covers_the_whole_host(monkeypatch):
-    from dcembed.engine import model
+    from dcembed.engine.bundle import model
 
     program, embedding = indicator_problem(0)
     seen = []
@@ -291,7 +291,7 @@ def test_an_iteration_is_marked_when_its_master_met_a_better_point_on_the_way():
 
 
 def test_with_many_integers_steps_that_hold_them_follow_a_step_of_the_master(monkeypatch):
-    from dcembed.engine import master
+    from dcembed.engine.bundle import master
 
     program, embedding = indicator_problem(1, k=60)
     held = []
@@ -311,7 +311,7 @@ def test_with_many_integers_steps_that_hold_them_follow_a_step_of_the_master(mon
 
 
 def test_gaps_shrink_in_stages_to_the_tight_one():
-    from dcembed.engine.master import LOOSE_GAP, TIGHT_GAP, first_gap, tightened
+    from dcembed.engine.bundle.master import LOOSE_GAP, TIGHT_GAP, first_gap, tightened
 
     assert (first_gap(10), first_gap(1000)) == (TIGHT_GAP, LOOSE_GAP)
     gaps = [first_gap(1000)]
@@ -322,7 +322,7 @@ def test_gaps_shrink_in_stages_to_the_tight_one():
 
 
 def test_with_several_integers_the_first_gaps_are_loose_and_with_many_of_them_steps_hold_them():
-    from dcembed.engine import master
+    from dcembed.engine.bundle import master
 
     several, many = master.SEVERAL_INTEGERS + 1, master.MANY_INTEGERS + 1
     assert master.first_gap(several - 1) == master.TIGHT_GAP
@@ -333,7 +333,8 @@ def test_with_several_integers_the_first_gaps_are_loose_and_with_many_of_them_st
 
 
 def test_loose_gaps_end_tight_on_every_solver(monkeypatch):
-    from dcembed.engine import bundle, master
+    from dcembed.engine.bundle import loop as bundle
+    from dcembed.engine.bundle import master
 
     gaps = []
     monkeypatch.setattr(bundle, "tightened", lambda gap: gaps.append(master.tightened(gap)) or gaps[-1])

@@ -9,7 +9,7 @@ import pytest
 
 import dcembed
 from dcembed import Embedding, Indicator, Program, Status, build_mlp
-from dcembed.program.verify import predict
+from dcembed.embedded.verify import predict
 from problems import FORMULATIONS, binary_problem, box_problem, grid_optimum, indicator_problem, quiet, random_mlp
 
 TOL = 1e-5

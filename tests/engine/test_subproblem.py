@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 from dcembed import Embedding, Indicator, Program, build_mlp
-from dcembed.engine.point import measure_point
-from dcembed.engine.shared import build_shared
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.measurements import linearize
+from dcembed.embedded.point import measure_point
+from dcembed.embedded.shared_epigraph import build_shared
 from dcembed.engine.subproblem import build_subproblem, open_session, update
 from dcembed.errors import MissingBoundError
-from dcembed.program.elimination import eliminate
-from dcembed.program.measurements import linearize
 from dcembed.solvers import BACKENDS, SessionOptions
 from dcembed.solvers.base import Backend
 

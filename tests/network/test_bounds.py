@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from hypothesis import given
 
 from dcembed import Network, build_mlp
+from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound
-from dcembed.network.evaluate import preactivations
-from dcembed.network.network import Affine
+from dcembed.network.network import preactivations
 from strategies import networks, seeds
 
 

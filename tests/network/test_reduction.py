@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from dcembed.network import boxes as stacks
+from dcembed.network import batched_products as stacks
+from dcembed.network.batched_products import of_boxes
 from dcembed.network.bounds import bound
-from dcembed.network.boxes import of_boxes
 from dcembed.network.reduction import backpropagate_open, open_units, reduce, split_open
 from dcembed.network.split import split
 from strategies import networks, seeds

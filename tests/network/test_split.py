@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 
-from dcembed.network.evaluate import backpropagate, evaluate, preactivations, units
+from dcembed.network.backpropagation import backpropagate
+from dcembed.network.network import evaluate, preactivations, units
 from dcembed.network.split import Split, split
 from strategies import networks, points, seeds
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import dcembed
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, verify
+from dcembed.embedded.elimination import eliminate
 from dcembed.errors import InputError
 from dcembed.program.cones import as_cone
-from dcembed.program.elimination import eliminate
 from dcembed.program.tightening import tighten
 
 NETWORK = dcembed.build_mlp([np.array([[1.0], [-1.0]]), np.array([[1.0, 1.0]])], [np.zeros(2), np.zeros(1)])  # |x|

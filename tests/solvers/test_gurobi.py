@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from dcembed import ConeConstraint, Program
-from dcembed.engine.interrupt import Clock, hear_interrupts
 from dcembed.errors import NoBackendError, SolverLimitError
+from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.solvers import BACKENDS, SessionOptions, SolveStatus, is_installed
 from solvers.problems import UNLIMITED, example, market_split, planted_split, solve
 

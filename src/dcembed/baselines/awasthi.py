@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from dcembed.engine.arguments import read_embeddings, read_options
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.embedding import Embedding
 from dcembed.engine.solve import solve as solve_embedded
 from dcembed.errors import InputError
 from dcembed.options import Options
-from dcembed.program.elimination import eliminate
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
 from dcembed.result import Result
+from dcembed.run.arguments import read_embeddings, read_options
 
 Array = np.ndarray
 

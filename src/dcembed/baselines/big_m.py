@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.baselines.boxes import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
-from dcembed.engine.arguments import read_embeddings, read_options, read_starts
-from dcembed.engine.interrupt import Clock, hear_interrupts
-from dcembed.engine.search import attempt, failure
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.options import Options
-from dcembed.program.embedding import Embedding
 from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result, Status
+from dcembed.run.arguments import read_embeddings, read_options, read_starts
+from dcembed.run.clock import Clock, hear_interrupts
+from dcembed.run.search import attempt, failure
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
 

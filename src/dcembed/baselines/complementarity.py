@@ -17,21 +17,21 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.baselines.boxes import bound_evaluations, column_box
 from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import START_FAILED, Recorder, open_recorder
-from dcembed.engine.arguments import read_embeddings, read_options, read_starts
-from dcembed.engine.interrupt import Clock, hear_interrupts
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.measurements import slopes
+from dcembed.embedded.point import Point
+from dcembed.embedded.unit_bounds import bound_evaluations, column_box
+from dcembed.embedded.verify import predict
 from dcembed.engine.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
-from dcembed.engine.point import Point
-from dcembed.engine.search import agree, attempt, failure
 from dcembed.options import Options
-from dcembed.program.embedding import Embedding
 from dcembed.program.indicators import linearize_indicators
-from dcembed.program.measurements import slopes
 from dcembed.program.program import Indicator, Program
-from dcembed.program.verify import predict
 from dcembed.result import Result, Status
+from dcembed.run.arguments import read_embeddings, read_options, read_starts
+from dcembed.run.clock import Clock, hear_interrupts
+from dcembed.run.search import agree, attempt, failure
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
 from dcembed.tolerances import MAX_SOLVER_FAILURES

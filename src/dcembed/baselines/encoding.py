@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.baselines.boxes import StageBounds
-from dcembed.network.evaluate import preactivations
-from dcembed.network.network import Affine
-from dcembed.program.elimination import equal_maps
-from dcembed.program.embedding import AffineInputs, Embedding
+from dcembed.embedded.elimination import equal_maps
+from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.unit_bounds import StageBounds
+from dcembed.network.affine import Affine
+from dcembed.network.network import preactivations
 from dcembed.program.program import Program
 
 Array = np.ndarray

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.elimination import equal_maps
+from dcembed.embedded.embedding import Embedding
 from dcembed.network.network import Network
-from dcembed.program.elimination import equal_maps
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
 
 Array = np.ndarray

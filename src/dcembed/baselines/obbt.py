@@ -19,16 +19,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.baselines import big_m
-from dcembed.baselines.boxes import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.baselines.encoding import encode
 from dcembed.baselines.input_sets import InputSet, digest, find_input_sets, network_key
-from dcembed.engine.arguments import read_embeddings, read_options, read_starts
-from dcembed.engine.interrupt import Clock, hear_interrupts
+from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.network import Network
 from dcembed.options import Options
-from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
+from dcembed.run.arguments import read_embeddings, read_options, read_starts
+from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Limits, Session, SessionOptions, SolveStatus
 

@@ -15,17 +15,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.baselines.recorder import START_FAILED, Recorder, open_recorder
-from dcembed.engine.arguments import read_embeddings, read_options, read_starts
-from dcembed.engine.interrupt import Clock, hear_interrupts
-from dcembed.engine.point import Point
-from dcembed.engine.search import attempt, failure
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measurements import kept_affine, num_measurements, pull_back, sum_parts, sweep
+from dcembed.embedded.point import Point
 from dcembed.errors import InputError
 from dcembed.options import Options
-from dcembed.program.elimination import EmbeddedProgram, MeasuredNetwork
-from dcembed.program.embedding import Embedding
-from dcembed.program.measurements import kept_affine, num_measurements, pull_back, sum_parts, sweep
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
+from dcembed.run.arguments import read_embeddings, read_options, read_starts
+from dcembed.run.clock import Clock, hear_interrupts
+from dcembed.run.search import attempt, failure
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Session, SessionOptions
 from dcembed.tolerances import MAX_SOLVER_FAILURES

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.engine.completion import find_start, open_host
-from dcembed.engine.incumbent import Incumbent
-from dcembed.engine.interrupt import Clock
-from dcembed.engine.log import RunLog
-from dcembed.engine.point import Point, measure_point
-from dcembed.engine.search import Search, attempt, completed, count_sizes, failure, record_iteration
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.point import Point, measure_point
+from dcembed.embedded.verify import predict
 from dcembed.options import Options
-from dcembed.program.elimination import eliminate
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
-from dcembed.program.verify import predict
 from dcembed.result import Result, Sizes, Status, build_result
+from dcembed.run.clock import Clock
+from dcembed.run.completion import find_start, open_host
+from dcembed.run.incumbent import Incumbent
+from dcembed.run.log import RunLog
+from dcembed.run.search import Search, attempt, completed, count_sizes, failure, record_iteration
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
 

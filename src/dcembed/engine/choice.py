@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.options import Options
-from dcembed.program.elimination import EmbeddedProgram
 
 # Numbers that the split of all boxes may hold, about 1 GB. The open units of a box are not known in advance; half of all is ample.
 MAX_LOCAL_ENTRIES = 125_000_000

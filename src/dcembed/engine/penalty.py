@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.engine.point import Point
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.measurements import evaluate_measurements, slopes
+from dcembed.embedded.point import Point
 from dcembed.options import Options
-from dcembed.program.elimination import EmbeddedProgram
-from dcembed.program.measurements import evaluate_measurements, slopes
 
 Array = np.ndarray
 

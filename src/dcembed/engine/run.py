@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dcembed.engine.completion import find_start
+from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.penalty import Penalty
-from dcembed.engine.point import Point, measure_point
-from dcembed.engine.search import Search, attempt, completed, failure, record_iteration
 from dcembed.engine.subproblem import Subproblem, limit_columns, open_session
+from dcembed.run.completion import find_start
+from dcembed.run.search import Search, attempt, completed, failure, record_iteration
 from dcembed.solvers.base import Backend, Session, SessionOptions, Solution, SolveStatus
 
 Array = np.ndarray

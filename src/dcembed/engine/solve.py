@@ -6,29 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dcembed.engine.arguments import read_embeddings, read_options, read_starts
-from dcembed.engine.bundle import run_bundle
-from dcembed.engine.ccp import run_ccp
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.point import measure_point
+from dcembed.embedded.shared_epigraph import build_shared
+from dcembed.embedded.two_path_epigraph import build_two_path
+from dcembed.embedded.verify import predict
+from dcembed.engine.bundle.lazy_epigraph import build_lazy
+from dcembed.engine.bundle.loop import run_bundle
+from dcembed.engine.ccp.loop import run_ccp
 from dcembed.engine.choice import choose
-from dcembed.engine.completion import find_start, random_start
-from dcembed.engine.fallback import open_problems
-from dcembed.engine.incumbent import Incumbent
-from dcembed.engine.interrupt import Clock, hear_interrupts
-from dcembed.engine.lazy import build_lazy
-from dcembed.engine.log import RunLog
-from dcembed.engine.point import measure_point
 from dcembed.engine.run import Run
-from dcembed.engine.search import attempt, count_sizes, failure
-from dcembed.engine.shared import build_shared
-from dcembed.engine.two_path import build_two_path
 from dcembed.options import Options
-from dcembed.program.elimination import eliminate
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
-from dcembed.program.verify import predict
 from dcembed.result import Result, Sizes, Status, build_result
+from dcembed.run.arguments import read_embeddings, read_options, read_starts
+from dcembed.run.clock import Clock, hear_interrupts
+from dcembed.run.completion import find_start, random_start
+from dcembed.run.incumbent import Incumbent
+from dcembed.run.log import RunLog
+from dcembed.run.search import attempt, count_sizes, failure
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
+from dcembed.solvers.failover import open_problems
 
 Array = np.ndarray
 

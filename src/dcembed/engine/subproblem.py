@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.engine.cuts import CutPool
-from dcembed.engine.epigraph import Epigraph
-from dcembed.engine.point import Point
-from dcembed.engine.region import Region
-from dcembed.program.elimination import EmbeddedProgram
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.epigraph import Epigraph
+from dcembed.embedded.measurements import Tangents, kept_affine, largest_kept
+from dcembed.embedded.point import Point
+from dcembed.engine.bundle.cuts import CutPool
+from dcembed.engine.bundle.region import Region
 from dcembed.program.indicators import largest_values, linearize_indicators, missing_bound, switch
-from dcembed.program.measurements import Tangents, kept_affine, largest_kept
 from dcembed.program.program import Indicator, Program
 from dcembed.program.tightening import tighten
 from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution

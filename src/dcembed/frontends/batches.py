@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import InputError
 from dcembed.network.network import Network
-from dcembed.program.embedding import AffineInputs, Embedding
 
 Array = np.ndarray
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.engine.solve import solve
 from dcembed.errors import InputError, MissingPackageError
 from dcembed.network.network import Network
 from dcembed.options import Options
 from dcembed.program.cones import ConeConstraint
-from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.column_names import Selection, select
 from dcembed.importers import load_network
-from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Program
 from dcembed.result import Result
 from dcembed.version import __version__

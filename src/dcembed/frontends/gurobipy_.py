@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.verify import predict, verify
 from dcembed.engine.solve import solve
 from dcembed.errors import InputError, MissingPackageError
 from dcembed.options import Options
 from dcembed.program.cones import QuadraticConstraint
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Indicator, Program
-from dcembed.program.verify import predict, verify
 from dcembed.result import Result, Status
 
 try:

@@ -24,12 +24,12 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.gdp import Disjunct, Disjunction
 from pyomo.network import Port
 
+from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.pyomo_disjuncts import DisjunctRows, read_disjuncts, settled_constraints
 from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embedded_networks
 from dcembed.frontends.pyomo_terms import Columns, Terms, new_visitor, no_value, read_terms
 from dcembed.program.cones import QuadraticConstraint
-from dcembed.program.embedding import AffineInputs, Embedding
 from dcembed.program.program import Program
 
 Array = np.ndarray

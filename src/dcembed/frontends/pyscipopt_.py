@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.verify import verify
 from dcembed.engine.solve import solve
 from dcembed.errors import InputError
 from dcembed.frontends.pyscipopt_predictor import column_numbers, pyscipopt, registry
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Indicator, Program
-from dcembed.program.verify import verify
 from dcembed.result import Result
 
 Array = np.ndarray

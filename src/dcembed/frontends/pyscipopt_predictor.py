@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, MissingPackageError, NoSolutionError, OptionError
 from dcembed.frontends.batches import Batch, Terms, as_object, as_rows, prediction_error, read_batch, stack
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-from dcembed.program.embedding import Embedding
 
 try:
     import pyscipopt

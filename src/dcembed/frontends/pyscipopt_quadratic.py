@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError
 from dcembed.program.cones import QuadraticConstraint
-from dcembed.program.embedding import Embedding
 from dcembed.program.program import Program
 
 Array = np.ndarray

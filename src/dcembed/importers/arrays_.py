@@ -18,8 +18,9 @@ import scipy.sparse as sp
 
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check, draw_points
+from dcembed.network.affine import Affine, Array, Matrix
 from dcembed.network.builder import NetworkBuilder
-from dcembed.network.network import Affine, Array, Matrix, Network
+from dcembed.network.network import Network
 
 # Counted up when the keys of save_network change their meaning.
 FORMAT_VERSION = 1

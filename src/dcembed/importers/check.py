@@ -8,8 +8,8 @@ from typing import NoReturn
 import numpy as np
 
 from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
-from dcembed.network.evaluate import preactivations, units
-from dcembed.network.network import Affine, Array, Network
+from dcembed.network.affine import Affine, Array
+from dcembed.network.network import Network, preactivations, units
 from dcembed.network.split import negative_part, positive_part
 
 # The points are the same at every load, so that a mismatch can be reproduced.

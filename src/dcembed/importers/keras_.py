@@ -16,8 +16,9 @@ from dcembed.importers import operations as ops
 from dcembed.importers.check import TOLERANCE, check
 from dcembed.importers.lowering import Layer, Lowering, find_handler, unknown_input
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.network.affine import Array
 from dcembed.network.builder import NetworkBuilder, Tensor
-from dcembed.network.network import Array, Network
+from dcembed.network.network import Network
 
 
 def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:

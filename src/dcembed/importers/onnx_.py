@@ -21,7 +21,8 @@ from dcembed.importers.check import check
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, unknown_input
 from dcembed.importers.onnx_files import FLOAT_TYPES, check_proto, in_double, inline, read_file, to_array
 from dcembed.importers.onnx_operations import OPERATORS
-from dcembed.network.network import Array, Network
+from dcembed.network.affine import Array
+from dcembed.network.network import Network
 
 # Operations that are evaluated when all their inputs are constants. Random ones are not among them.
 FOLDED = """

@@ -12,7 +12,7 @@ import onnx.inliner
 from onnx import external_data_helper, helper, numpy_helper
 
 from dcembed.errors import InputError, NetworkError
-from dcembed.network.network import Array
+from dcembed.network.affine import Array
 
 FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 

@@ -12,8 +12,8 @@ import onnx
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_files import FLOAT_TYPES
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.network.affine import Array
 from dcembed.network.builder import NetworkBuilder, Tensor
-from dcembed.network.network import Array
 
 # Defaults of ONNX are single-precision numbers.
 _LEAKY_SLOPE, _EPSILON = float(np.float32(0.01)), float(np.float32(1e-5))

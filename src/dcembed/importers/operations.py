@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import NetworkError
+from dcembed.network.affine import Affine, Array
 from dcembed.network.builder import NetworkBuilder, Tensor
-from dcembed.network.network import Affine, Array
 
 Value = Tensor | Array
 

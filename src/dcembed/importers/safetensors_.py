@@ -18,7 +18,8 @@ import safetensors
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.arrays_ import build_chain, evaluate_chain
 from dcembed.importers.check import check
-from dcembed.network.network import Array, Network
+from dcembed.network.affine import Array
+from dcembed.network.network import Network
 
 
 def load(path: Path, input_shape: tuple[int, ...] | None) -> Network:

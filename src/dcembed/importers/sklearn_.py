@@ -24,8 +24,9 @@ from dcembed.importers import operations as ops
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Layer, Lowering
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.network.affine import Array
 from dcembed.network.builder import NetworkBuilder, Tensor
-from dcembed.network.network import Array, Network
+from dcembed.network.network import Network
 
 
 def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:

@@ -18,8 +18,9 @@ from dcembed.importers.check import check
 from dcembed.importers.lowering import Lowering, unknown_input
 from dcembed.importers.torch_graph import describe, fetch, find_operation, follow_inplace, infer_shape
 from dcembed.importers.torch_operations import ACCEPTED
+from dcembed.network.affine import Array
 from dcembed.network.builder import Tensor
-from dcembed.network.network import Array, Network
+from dcembed.network.network import Network
 
 
 class _OneInput(nn.Module):

@@ -13,8 +13,8 @@ from torch import fx, nn
 
 from dcembed.importers.lowering import Layer, find_handler
 from dcembed.importers.torch_operations import FUNCTIONS, METHODS, MODULES
+from dcembed.network.affine import Array
 from dcembed.network.builder import Tensor
-from dcembed.network.network import Array
 
 # Operations after which the features are no longer those of the input.
 _REARRANGING = frozenset({"cat", "concat", "concatenate", "getitem", "transpose", "permute", "getattr", "size", "dim"})

@@ -17,8 +17,8 @@ from torch import nn
 
 from dcembed.importers import operations as ops
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.network.affine import Affine, Array
 from dcembed.network.builder import NetworkBuilder, Tensor
-from dcembed.network.network import Affine, Array
 
 FLOAT_TYPES = (torch.float32, torch.float64)
 

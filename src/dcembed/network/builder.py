@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import NetworkError
-from dcembed.network.network import Affine, Array, Matrix, Network
+from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.network.network import Network
 
 
 @dataclass(frozen=True, eq=False)

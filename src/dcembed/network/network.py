@@ -1,4 +1,4 @@
-"""The network in skip form: stages of ReLU units over an input and one another.
+"""The network in skip form: stages of ReLU units over an input and one another, and its forward pass.
 
     a_l = sum_{m<l} A_lm z_m + B_l x + b_l,    z_l = max(a_l, 0),    f = sum_m C_m z_m + D x + e
 
@@ -8,45 +8,17 @@ a max-pooling a few more stages, a skip connection one more block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
-from dcembed.errors import NetworkError
+from dcembed.errors import InputError, NetworkError
+from dcembed.network.affine import Affine, Array, apply_affine, check_affine
+from dcembed.network.chunks import slices
 
-Array = np.ndarray
-Matrix: TypeAlias = "np.ndarray | sp.csr_array"
-
-# A block is stored sparse below this share of nonzeros: a dense product is faster above it.
-SPARSE_DENSITY = 0.2
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """An affine map of the input and of earlier units: sum over sources of weight @ source + bias.
-
-    Parameters
-    ----------
-    weights
-        Source number -> matrix of shape (rows, size of that source).
-    bias
-        Shape (rows,).
-    """
-
-    weights: Mapping[int, Matrix]
-    bias: Array
-
-    def __post_init__(self) -> None:
-        weights = {int(source): _as_block(block) for source, block in self.weights.items()}
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "bias", np.array(self.bias, dtype=np.float64).reshape(-1))
-
-    @property
-    def num_rows(self) -> int:
-        return self.bias.size
+# Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
+CHUNK_ENTRIES = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +68,6 @@ class Network:
         return sum(self.widths)
 
     def __call__(self, points: Array) -> Array:
-        from dcembed.network.evaluate import evaluate
-
         return evaluate(self, points)
 
     def __repr__(self) -> str:
@@ -129,13 +99,36 @@ def build_mlp(weights: Sequence, biases: Sequence) -> Network:
     return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1])
 
 
-def _as_block(block: Matrix) -> Matrix:
-    """Float64, read-only in spirit, sparse where sparse."""
-    if sp.issparse(block):
-        block = sp.csr_array(block, dtype=np.float64)
-        size = max(1, block.shape[0] * block.shape[1])
-        return block if block.nnz < SPARSE_DENSITY * size else block.toarray()
-    return np.array(block, dtype=np.float64, ndmin=2)
+def evaluate(network: Network, points: Array) -> Array:
+    """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,)."""
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
+        raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
+    batch = np.atleast_2d(points)
+    values = np.empty((batch.shape[0], network.num_outputs))
+    for chunk in chunks(batch.shape[0], network):
+        values[chunk] = apply_affine(network.output, [batch[chunk], *units(preactivations(network, batch[chunk]))])
+    return values if points.ndim == 2 else values[0]
+
+
+def chunks(size: int, network: Network) -> Iterator[slice]:
+    """Cut a batch so that the memory of a pass does not grow with it."""
+    return slices(size, network.num_inputs + network.num_hidden + network.num_outputs, CHUNK_ENTRIES)
+
+
+def preactivations(network: Network, points: Array) -> list[Array]:
+    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width)."""
+    sources = [points]
+    result = []
+    for stage in network.stages:
+        result.append(apply_affine(stage, sources))
+        sources.append(np.maximum(result[-1], 0.0))
+    return result
+
+
+def units(preactivation: Sequence[Array]) -> list[Array]:
+    """The units z_l = max(a_l, 0)."""
+    return [np.maximum(stage, 0.0) for stage in preactivation]
 
 
 def _check(network: Network) -> None:
@@ -146,25 +139,5 @@ def _check(network: Network) -> None:
         raise NetworkError("The network is empty: it has no outputs. At least one is needed.")
     for index, stage in enumerate((*network.stages, network.output), start=1):
         name = f"stage {index}" if index <= len(network.stages) else "the output layer"
-        _check_affine(stage, name, sizes)
+        check_affine(stage, name, sizes)
         sizes.append(stage.num_rows)
-
-
-def _check_affine(affine: Affine, name: str, sizes: list[int]) -> None:
-    if not np.isfinite(affine.bias).all():
-        raise NetworkError(f"The bias of {name} has NaN or infinite entries. Retrain or repair the network before embedding it.")
-    for source, block in affine.weights.items():
-        origin = "the input" if source == 0 else f"stage {source}"
-        if not 0 <= source < len(sizes):
-            raise NetworkError(f"The weights of {name} refer to source {source}, but only sources 0 to {len(sizes) - 1} come before it.")
-        if block.shape != (affine.num_rows, sizes[source]):
-            raise NetworkError(
-                f"The weights of {name} on {origin} have shape {block.shape}, "
-                f"but {name} has {affine.num_rows} units and {origin} has size {sizes[source]}: "
-                f"expected ({affine.num_rows}, {sizes[source]})."
-            )
-        values = block.data if sp.issparse(block) else block
-        if not np.isfinite(values).all():
-            raise NetworkError(
-                f"The weights of {name} on {origin} have NaN or infinite entries. Retrain or repair the network before embedding it."
-            )

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.network.boxes import apply_to_boxes, back_each, chunks_of_boxes, of_boxes, times_each
-from dcembed.network.network import Affine, Array, Network
+from dcembed.network.affine import Affine, Array
+from dcembed.network.batched_products import apply_to_boxes, back_each, chunks_of_boxes, of_boxes, times_each
+from dcembed.network.network import Network
 
 OFF = -1.0
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.network.network import Array, Matrix, Network
+from dcembed.network.affine import Array, Matrix
+from dcembed.network.network import Network
 
 
 @dataclass(frozen=True, eq=False)

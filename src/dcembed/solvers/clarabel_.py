@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
-from dcembed.solvers.matrices import EditedMatrices
+from dcembed.solvers.edited_program import EditedMatrices
 
 Array = np.ndarray
 

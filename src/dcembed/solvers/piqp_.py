@@ -18,7 +18,7 @@ from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
 from dcembed.solvers.diagnosis import diagnose
-from dcembed.solvers.matrices import EditedMatrices
+from dcembed.solvers.edited_program import EditedMatrices
 from dcembed.solvers.remote import RemoteSolver
 
 Array = np.ndarray

@@ -20,7 +20,7 @@ from dcembed.errors import InputError
 from dcembed.program.indicators import relaxed, settled_rows
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
-from dcembed.solvers.matrices import EditedMatrices
+from dcembed.solvers.edited_program import EditedMatrices
 from dcembed.solvers.piqp_ import PiqpSession
 
 Array = np.ndarray

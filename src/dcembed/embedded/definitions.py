@@ -1,0 +1,96 @@
+"""Columns that a row defines by predictions: s = prediction, written as an equality with a column of its own.
+
+Many models introduce such a column and use it where the prediction is meant. Taken literally the row is a neural equality, which
+restricts from both sides; substituted, the prediction itself is used, one-sided where that is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.embedded.embedding import AffineInputs
+from dcembed.program.program import Indicator, Program
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Definitions:
+    """w[columns] = matrix @ w + constant, where `matrix` (d, n) has coefficients on predictions only."""
+
+    columns: Array
+    matrix: sp.csr_array
+    constant: Array
+
+    def apply(self, w: Array) -> Array:
+        """w with the defined columns set."""
+        w[self.columns] = self.matrix @ w + self.constant
+        return w
+
+
+def find_definitions(program: Program, predictions: Array, inputs: list[AffineInputs]) -> tuple[Definitions, Array]:
+    """Columns that an equality row ties to `predictions` alone, and the numbers of those rows.
+
+    A column can be substituted if it is continuous, used linearly, and no network's input, indicator or prediction.
+    """
+    n = program.num_columns
+    is_prediction = np.zeros(n, dtype=bool)
+    is_prediction[predictions] = True
+    free = ~program.integer & ~is_prediction
+    free &= ~program.curved_columns
+    for affine in inputs:
+        free[affine.matrix.indices] = False
+    rows = program.rows
+    row_of = np.repeat(np.arange(program.num_rows), np.diff(rows.indptr))
+    others = np.bincount(row_of, ~is_prediction[rows.indices], minlength=program.num_rows)
+    defining = (program.row_lb == program.row_ub) & (others == 1) & (np.diff(rows.indptr) > 1)
+    candidate = np.flatnonzero(defining[row_of] & free[rows.indices])
+    # A column that two rows define is substituted once; the other row stays a row.
+    columns, first = np.unique(rows.indices[candidate], return_index=True)
+    candidate = candidate[first]
+    used, pivot = row_of[candidate], rows.data[candidate]
+    unit = sp.csr_array((pivot, (np.arange(columns.size), columns)), shape=(columns.size, n))
+    scale = sp.diags_array(-1.0 / pivot, format="csr") if columns.size else sp.csr_array((0, 0))
+    matrix = sp.csr_array(scale @ (rows[used] - unit))
+    matrix.eliminate_zeros()
+    return Definitions(columns, matrix, program.row_ub[used] / pivot), used
+
+
+def substitute(program: Program, definitions: Definitions, used: Array) -> Program:
+    """The program without the defined columns (they stay as columns that nothing uses) and without the rows that define them."""
+    columns = definitions.columns
+    if columns.size == 0:
+        return program
+    n = program.num_columns
+    keep = np.ones(n)
+    keep[columns] = 0.0
+    spread = sp.csr_array((np.ones(columns.size), (columns, np.arange(columns.size))), shape=(n, columns.size))
+    transform = sp.csr_array(sp.diags_array(keep) + spread @ definitions.matrix)
+    shift = np.zeros(n)
+    shift[columns] = definitions.constant
+
+    rows = np.setdiff1d(np.arange(program.num_rows), used)
+    moved = program.rows[rows] @ shift
+    bounded = np.isfinite(program.lb[columns]) | np.isfinite(program.ub[columns])
+    limited = columns[bounded]
+    lb, ub = program.lb.copy(), program.ub.copy()
+    lb[columns], ub[columns] = -np.inf, np.inf
+    return replace(
+        program,
+        cost=transform.T @ program.cost,
+        offset=program.offset + float(program.cost @ shift),
+        rows=sp.vstack([program.rows[rows] @ transform, definitions.matrix[bounded]], format="csr"),
+        row_lb=np.concatenate([program.row_lb[rows] - moved, program.lb[limited] - shift[limited]]),
+        row_ub=np.concatenate([program.row_ub[rows] - moved, program.ub[limited] - shift[limited]]),
+        lb=lb,
+        ub=ub,
+        indicators=tuple(_moved(indicator, transform, shift) for indicator in program.indicators),
+    )
+
+
+def _moved(indicator: Indicator, transform: sp.csr_array, shift: Array) -> Indicator:
+    amount = float((indicator.coefficients @ shift)[0])
+    return Indicator(indicator.column, indicator.value, indicator.coefficients @ transform, indicator.lb - amount, indicator.ub - amount)

@@ -1,0 +1,226 @@
+"""From predictions as columns to the embedded problem of the paper (problem 2).
+
+An output column that the host uses linearly is eliminated: its coefficients in a row are the paper's
+nu, and the row becomes a neural row. An output that is integer, that sits in the quadratic objective,
+a quadratic constraint or a cone, or that feeds another network stays a column w_j and is tied by the neural equality w_j - f_j(x) = 0.
+Columns that the rows define by predictions alone are substituted first (`definitions.py`).
+
+Every neural row is written as one-sided restrictions  a'w + nu'f(x) <= rhs : a range gives two of
+them, an equality two that share a slack. The lower side of a row is the upper side of its negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.embedded.definitions import Definitions, find_definitions, substitute
+from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
+from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
+from dcembed.network.split import split
+from dcembed.program.program import Indicator, Program
+
+Array = np.ndarray
+
+
+def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
+    """Write a program and its embeddings as host, restrictions and measured networks."""
+    n = program.num_columns
+    inputs = [embedding.affine_inputs(n) for embedding in embeddings]
+    outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
+    stays = _must_stay(program, inputs, outputs)
+    definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
+    if kept.size == 0:
+        # All inputs are constants and every column follows from them; solvers want one all the same.
+        stays[0] = True
+        definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
+    gone = outputs[~stays]
+    plain = substitute(program, definitions, defining)
+    # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
+    select = sp.csr_array((np.ones(gone.size), (gone, np.flatnonzero(~stays))), shape=(n, outputs.size))
+
+    rows = _neural_rows(plain, outputs, stays, select)
+    restrictions, coefficients = _one_sided(rows, kept)
+    measured = sp.vstack([sp.csr_array(select.T @ plain.cost).reshape(1, -1), coefficients], format="csr")
+    return EmbeddedProgram(
+        program=program,
+        embeddings=tuple(embeddings),
+        kept=kept,
+        host=_host(plain, kept, gone),
+        restrictions=restrictions,
+        networks=_measured_networks(embeddings, inputs, measured, kept),
+        # A column that two networks define may be gone all the same: the first of them eliminates it.
+        linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
+        definitions=definitions,
+    )
+
+
+def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:
+    """What the eliminated outputs define, the rows that say so, and the columns that are left."""
+    definitions, defining = find_definitions(program, gone, inputs)
+    return definitions, defining, np.setdiff1d(np.arange(program.num_columns), np.concatenate([gone, definitions.columns]))
+
+
+def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> Array:
+    """Mask over predictions: those whose column cannot be substituted."""
+    stays = program.integer.copy()
+    stays |= program.curved_columns
+    for affine in inputs:
+        stays[affine.matrix.indices] = True
+    first = np.zeros(outputs.size, dtype=bool)
+    first[np.unique(outputs, return_index=True)[1]] = True
+    return stays[outputs] | ~first
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Two-sided neural rows over all columns: lb <= linear @ w + coefficients @ predictions <= ub."""
+
+    linear: sp.csr_array
+    coefficients: sp.csr_array
+    lb: Array
+    ub: Array
+    indicator: Array
+    indicator_value: Array
+
+
+def _neural_rows(program: Program, outputs: Array, stays: Array, select: sp.csr_array) -> _Rows:
+    """Rows, output bounds and indicators with predictions in them, and the equalities of the outputs that stay."""
+    touched = _touches(program.rows, select)
+    indicators = program.indicator_rows
+    conditional = _touches(indicators.matrix, select)
+    gone = outputs[~stays]
+    bounded = gone[np.isfinite(program.lb[gone]) | np.isfinite(program.ub[gone])]
+    linked = np.flatnonzero(stays)
+    unit = sp.eye_array(program.num_columns, format="csr")
+    linear = sp.vstack([program.rows[touched], unit[bounded], indicators.matrix[conditional], unit[outputs[linked]]], format="csr")
+    coefficients = linear @ select
+    num_linked = linked.size
+    if num_linked:
+        tie = sp.csr_array((-np.ones(num_linked), (np.arange(num_linked), linked)), shape=(num_linked, outputs.size))
+        # A column that two networks define is eliminated by the first, so its own coefficient is already on that prediction.
+        coefficients = sp.vstack([coefficients[:-num_linked], coefficients[-num_linked:] + tie], format="csr")
+    zeros = np.zeros(num_linked)
+    before = touched.size + bounded.size
+    none = np.full(linear.shape[0], -1, dtype=np.int64)
+    value = np.zeros(linear.shape[0], dtype=np.int64)
+    none[before : before + conditional.size] = indicators.column[conditional]
+    value[before : before + conditional.size] = indicators.value[conditional]
+    return _Rows(
+        linear=linear,
+        coefficients=sp.csr_array(coefficients),
+        lb=np.concatenate([program.row_lb[touched], program.lb[bounded], indicators.lb[conditional], zeros]),
+        ub=np.concatenate([program.row_ub[touched], program.ub[bounded], indicators.ub[conditional], zeros]),
+        indicator=none,
+        indicator_value=value,
+    )
+
+
+def _touches(rows: sp.csr_array, select: sp.csr_array) -> Array:
+    return np.flatnonzero(np.diff(sp.csr_array(abs(rows) @ select).indptr))
+
+
+def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array]:
+    """Restrictions over the kept columns and their coefficients on the predictions."""
+    upper, lower = np.flatnonzero(np.isfinite(rows.ub)), np.flatnonzero(np.isfinite(rows.lb))
+    source = np.concatenate([upper, lower])
+    sign = np.concatenate([np.ones(upper.size), -np.ones(lower.size)])
+    flip = sp.diags_array(sign, format="csr") if source.size else sp.csr_array((0, 0))
+    equality = (rows.lb == rows.ub)[source]
+    # Sides of one equality share a slack; every other restriction has its own.
+    key = np.where(equality, source, rows.lb.size + np.arange(source.size))
+    restrictions = Restrictions(
+        linear=sp.csr_array(flip @ rows.linear[source][:, kept]),
+        rhs=np.concatenate([rows.ub[upper], -rows.lb[lower]]),
+        slack=np.unique(key, return_inverse=True)[1].reshape(-1),
+        indicator=np.where(rows.indicator[source] < 0, -1, np.searchsorted(kept, rows.indicator[source])),
+        indicator_value=rows.indicator_value[source],
+    )
+    return restrictions, sp.csr_array(flip @ rows.coefficients[source])
+
+
+def _host(program: Program, kept: Array, gone: Array) -> Program:
+    touched = np.zeros(program.num_columns, dtype=bool)
+    touched[gone] = True
+    plain = np.flatnonzero(abs(program.rows) @ touched.astype(np.float64) == 0)
+    indicators = [
+        Indicator(int(np.searchsorted(kept, i.column)), i.value, i.coefficients[:, kept], i.lb, i.ub)
+        for i in program.indicators
+        if not touched[i.coefficients.indices].any()
+    ]
+    return Program(
+        cost=program.cost[kept],
+        quadratic=program.quadratic[kept][:, kept] if program.quadratic is not None else None,
+        offset=program.offset,
+        rows=program.rows[plain][:, kept],
+        row_lb=program.row_lb[plain],
+        row_ub=program.row_ub[plain],
+        lb=program.lb[kept],
+        ub=program.ub[kept],
+        integer=program.integer[kept],
+        indicators=indicators,
+        quadratic_constraints=[constraint.restricted(kept) for constraint in program.quadratic_constraints],
+        cones=[cone.restricted(kept) for cone in program.cones],
+    )
+
+
+def _measured_networks(
+    embeddings: Sequence[Embedding], inputs: list[AffineInputs], measured: sp.csr_array, kept: Array
+) -> tuple[MeasuredNetwork, ...]:
+    """Cut the coefficients on predictions by embedding; embeddings that nothing uses drop out."""
+    result = []
+    start = 0
+    for embedding, affine in zip(embeddings, inputs, strict=True):
+        stop = start + embedding.outputs.size
+        network = _measured_network(embedding, affine, sp.coo_array(measured[:, start:stop]), kept)
+        result += [network] if network.terms.block.size else []
+        start = stop
+    return tuple(result)
+
+
+def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.coo_array, kept: Array) -> MeasuredNetwork:
+    num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
+    used = measured.data != 0
+    block, output = np.divmod(measured.col[used], num_outputs)
+    pairs, term = np.unique(np.stack([measured.row[used], block]), axis=1, return_inverse=True)
+    nu = np.zeros((pairs.shape[1], num_outputs))
+    np.add.at(nu, (term.reshape(-1), output), measured.data[used])
+    scale = np.abs(nu).sum(axis=1)
+    directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
+    blocks, block_number = np.unique(pairs[1], return_inverse=True)
+    block_number = block_number.reshape(-1)
+    map_of, first = equal_maps(inputs.matrix, blocks, num_inputs)
+    rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
+    part, parts = _parts(pairs[0].astype(np.int64), block_number, map_of)
+    return MeasuredNetwork(
+        network=embedding.network,
+        maps=sp.csr_array(inputs.matrix[rows][:, kept]),
+        map_of=map_of,
+        offset=inputs.offset if blocks.size == inputs.offset.shape[0] else inputs.offset[blocks],
+        directions=directions,
+        split=split(embedding.network, directions),
+        terms=Terms(pairs[0].astype(np.int64), block_number, direction.reshape(-1), scale, part),
+        parts=parts,
+    )
+
+
+def equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Array, Array]:
+    """Which blocks have inputs with equal coefficients: a number for each, and the first block with each number."""
+    # Coefficients against fixed random weights: equal ones give equal sums, others different ones.
+    rng = np.random.default_rng(0)
+    key = np.zeros((blocks.size, 2))
+    for column in range(2):
+        sums = (matrix @ rng.standard_normal(matrix.shape[1])).reshape(-1, num_inputs)
+        key[:, column] = (sums @ rng.standard_normal(num_inputs))[blocks]
+    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return number.reshape(-1), first
+
+
+def _parts(measurement: Array, block: Array, map_of: Array) -> tuple[Array, Parts]:
+    """Group terms by measurement and by how their inputs depend on the columns."""
+    pairs, part = np.unique(np.stack([measurement, map_of[block]]), axis=1, return_inverse=True)
+    return part.reshape(-1), Parts(pairs[0], pairs[1])

@@ -1,0 +1,111 @@
+"""One embedding as objective and restrictions see it: which evaluations are used, where, and with what weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.network.network import Network
+from dcembed.network.split import Split
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Where the predictions of one embedding are used: measurement += scale * (direction' f)(x of block).
+
+    Parameters
+    ----------
+    measurement
+        0 is the objective, i + 1 the i-th restriction. Shape (t,), as are all fields.
+    block
+        Which evaluation of the batch.
+    direction
+        Which row of `MeasuredNetwork.directions`.
+    scale
+        Positive factor; the split is positively homogeneous, so equal directions are split once.
+    part
+        Which part (see `Parts`) the term belongs to.
+    """
+
+    measurement: Array
+    block: Array
+    direction: Array
+    scale: Array
+    part: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Terms of one measurement whose inputs have the same coefficients on the columns, as one function of those columns.
+
+    Thousands of scenarios of one design are one part; evaluations with inputs of their own are parts of their own.
+
+    Parameters
+    ----------
+    measurement
+        Of each part, shape (p,).
+    map
+        The map of the inputs of all its terms, shape (p,).
+    """
+
+    measurement: Array
+    map: Array
+
+    @property
+    def num_parts(self) -> int:
+        return self.measurement.size
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredNetwork:
+    """One embedding as the restrictions see it: the evaluations that are used, and how.
+
+    Parameters
+    ----------
+    maps
+        The different ways in which the inputs of a block depend on the columns, shape (g * n_in, n); thousands of scenarios of
+        one design have one.
+    map_of
+        Which of them each block has, shape (k,).
+    offset
+        Constants in the inputs of each block, shape (k, n_in).
+    directions
+        The different measurements of the predictions, shape (d, n_out).
+    split
+        Their split.
+    terms, parts
+        Where the predictions are used.
+    """
+
+    network: Network
+    maps: sp.csr_array
+    map_of: Array
+    offset: Array
+    directions: Array
+    split: Split
+    terms: Terms
+    parts: Parts
+
+    @property
+    def num_blocks(self) -> int:
+        return self.map_of.size
+
+    def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
+        """Inputs of the blocks, shape (number of blocks, n_in)."""
+        return self.spread(self.maps @ w)[self.map_of[blocks]] + self.offset[blocks]
+
+    def spread(self, values: Array) -> Array:
+        """Values per row of `maps` as (g, n_in)."""
+        return values.reshape(-1, self.network.num_inputs)
+
+    def rows_of(self, maps: Array) -> Array:
+        """Row numbers in `maps` of each of the given maps, shape (number of maps, n_in)."""
+        return maps[:, None] * self.network.num_inputs + np.arange(self.network.num_inputs)
+
+    def block_maps(self) -> sp.csr_array:
+        """The maps of all blocks one below the other, shape (k * n_in, n)."""
+        return sp.csr_array(self.maps[self.rows_of(self.map_of).reshape(-1)])

@@ -1,0 +1,100 @@
+"""Bounds of the pre-activations of every evaluation, from what the host says about the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.embedded.embedding import Embedding
+from dcembed.errors import MissingBoundError
+from dcembed.network.affine import Affine
+from dcembed.network.bounds import bound
+from dcembed.network.chunks import slices
+from dcembed.network.network import CHUNK_ENTRIES
+from dcembed.network.split import negative_part, positive_part
+from dcembed.program.program import Program
+from dcembed.program.tightening import tighten
+
+Array = np.ndarray
+# For each stage the lower and upper bounds of its pre-activations, each of shape (k, width).
+StageBounds = list[tuple[Array, Array]]
+
+
+def column_box(program: Program, embeddings: Sequence[Embedding]) -> tuple[Array, Array]:
+    """Bounds of all columns, those of the predictions by interval arithmetic; shapes (n,)."""
+    lb, ub = tighten(program)
+    for _ in embeddings:
+        before = lb.copy(), ub.copy()
+        for embedding in embeddings:
+            _limit_outputs(embedding, lb, ub)
+        if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
+            break
+    return lb, ub
+
+
+def input_boxes(embedding: Embedding, lb: Array, ub: Array) -> tuple[Array, Array]:
+    """Bounds of the inputs of every evaluation when lb <= w <= ub, shapes (k, n_in)."""
+    inputs = embedding.affine_inputs(lb.size)
+    plus, minus = _part(inputs.matrix, 1.0), _part(inputs.matrix, -1.0)
+    low = (plus @ lb + minus @ ub).reshape(inputs.offset.shape) + inputs.offset
+    return low, (plus @ ub + minus @ lb).reshape(inputs.offset.shape) + inputs.offset
+
+
+def bound_evaluations(embedding: Embedding, lb: Array, ub: Array) -> StageBounds:
+    """Bounds of the pre-activations of every evaluation when lb <= w <= ub."""
+    network = embedding.network
+    low, high = input_boxes(embedding, lb, ub)
+    result = [(np.empty((low.shape[0], width)), np.empty((low.shape[0], width))) for width in network.widths]
+    # Bounds carry the slopes in all inputs along.
+    for part in slices(low.shape[0], network.num_inputs * (network.num_inputs + network.num_hidden), CHUNK_ENTRIES):
+        for (stage_lb, stage_ub), (some_lb, some_ub) in zip(result, bound(network, low[part], high[part]), strict=True):
+            stage_lb[part], stage_ub[part] = some_lb, some_ub
+    return result
+
+
+def check_finite(embedding: Embedding, bounds: StageBounds, lb: Array, ub: Array) -> None:
+    """MissingBoundError naming a column that leaves a pre-activation without bounds."""
+    if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in bounds):
+        return
+    columns = np.unique(embedding.affine_inputs(lb.size).matrix.indices)
+    column = columns[np.isinf(lb[columns]) | np.isinf(ub[columns])][0]
+    side = "lower" if np.isinf(lb[column]) else "upper"
+    raise MissingBoundError(
+        f"Column {column} has no finite {side} bound, but the input of a network depends on it, and an exact encoding needs bounds of "
+        f"every unit. Give column {column} a finite {side} bound, or rows that imply one."
+    )
+
+
+def _limit_outputs(embedding: Embedding, lb: Array, ub: Array) -> None:
+    """Tighten lb and ub in place by the range of the predictions."""
+    box = input_boxes(embedding, lb, ub)
+    units = [(np.maximum(a, 0.0), np.maximum(b, 0.0)) for a, b in bound_evaluations(embedding, lb, ub)]
+    low, high = _range(embedding.network.output, [box, *units])
+    # A range beside the column's own bounds means an infeasible problem, which the solver is to find.
+    fits = (low <= ub[embedding.outputs]) & (high >= lb[embedding.outputs])
+    columns = embedding.outputs[fits]
+    lb[columns] = np.maximum(lb[columns], low[fits])
+    ub[columns] = np.minimum(ub[columns], high[fits])
+
+
+def _range(affine: Affine, sources: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Bounds of an affine map of the sources by interval arithmetic; not a number becomes no bound."""
+    low = np.tile(affine.bias, (sources[0][0].shape[0], 1))
+    high = low.copy()
+    with np.errstate(invalid="ignore"):
+        for source, block in affine.weights.items():
+            source_lb, source_ub = sources[source]
+            plus, minus = positive_part(block), negative_part(block)
+            low += source_lb @ plus.T - source_ub @ minus.T
+            high += source_ub @ plus.T - source_lb @ minus.T
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _part(matrix: sp.csr_array, sign: float) -> sp.csr_array:
+    """The entries of one sign alone: stored zeros times infinite bounds would not be numbers."""
+    part = matrix.copy()
+    part.data = np.where(part.data * sign > 0, part.data, 0.0)
+    part.eliminate_zeros()
+    return part

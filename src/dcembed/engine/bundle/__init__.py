@@ -1,0 +1,1 @@
+"""Our loop: the convex-concave procedure on a cutting-plane model of the kept components, inside a box."""

@@ -1,0 +1,63 @@
+"""Looking ahead along integers.
+
+At an integer point the tangent of H knows only the slope; far away, where the other integer points are, H is higher. Once the
+tangent model promises nothing, the slope along each integer is replaced by what a step of one really changes. That is no bound, so
+a candidate found with it must prove itself, but it sees over ridges that stop the procedure. A binary has one step; where other
+integers are, the model looks up first and down next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.measurements import Tangents
+from dcembed.engine.bundle.global_split import GlobalSplit
+from dcembed.engine.bundle.local_split import LocalSplit
+
+Array = np.ndarray
+
+# Each step costs an evaluation of all networks.
+MAX_STEPS = 64
+
+
+def step_columns(embedded: EmbeddedProgram) -> Array:
+    """Integer columns that network inputs depend on; none if they are too many to try each."""
+    columns = embedded.input_columns
+    integer = columns[embedded.host.integer[columns]]
+    return integer if integer.size <= MAX_STEPS else integer[:0]
+
+
+def num_looks(embedded: EmbeddedProgram, columns: Array) -> int:
+    """How many ways there are to look: one if all columns are binary, two if some have a step on either side."""
+    if columns.size == 0:
+        return 0
+    return 1 if np.all(embedded.host.ub[columns] - embedded.host.lb[columns] <= 1) else 2
+
+
+def look_ahead(
+    split: GlobalSplit | LocalSplit, w: Array, columns: Array, lb: Array, ub: Array, side: float, is_over: Callable[[], bool]
+) -> Tangents:
+    """The tangents of H at w with the slope along each of `columns` replaced by the change that a step to `side` makes.
+
+    With a million scenarios a step takes a second; none is begun once `is_over()`.
+    """
+    tangents = split.tangents(w)
+    height = tangents.slope @ w + tangents.constant
+    slope = sp.lil_array(tangents.slope)
+    for column in columns:
+        step = side if lb[column] <= w[column] + side <= ub[column] else -side
+        if not lb[column] <= w[column] + step <= ub[column]:
+            continue
+        if is_over():
+            break
+        moved = w.copy()
+        moved[column] += step
+        other = split.tangents(moved)
+        change = other.slope @ moved + other.constant - height
+        slope[:, [column]] = (change / step)[:, None]
+    rows = sp.csr_array(slope)
+    return Tangents(tangents.value, rows, height - rows @ w)

@@ -1,0 +1,77 @@
+"""The trust region: a box around the current point in the continuous columns that network inputs depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dcembed.embedded.embedded_program import EmbeddedProgram
+
+Array = np.ndarray
+
+# In ranges of the columns. Where integers decide, a wider first box lets the master see more combinations.
+FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.4
+GROWTH = 2.0
+LARGEST_RADIUS, SMALLEST_RADIUS = 1.0, 1e-3
+# A point within this share of the radius of a side of the box has hit it.
+HIT_TOL = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """lb <= w <= ub on every column of the host.
+
+    Parameters
+    ----------
+    columns
+        The columns that are kept near the middle: continuous ones that inputs depend on.
+    width
+        A natural step of each of them: its range.
+    radius
+        Half the side of the box, in widths.
+    host_lb, host_ub
+        The host's own bounds.
+    lb, ub
+        The box.
+    """
+
+    columns: Array
+    width: Array
+    radius: float
+    host_lb: Array
+    host_ub: Array
+    lb: Array
+    ub: Array
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the box is all of the host's."""
+        return self.radius >= LARGEST_RADIUS
+
+    def around(self, w: Array, radius: float) -> Region:
+        """A box with another middle and radius; the largest radius gives the host's own box."""
+        radius = min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)
+        if radius == LARGEST_RADIUS:
+            return replace(self, radius=radius, lb=self.host_lb, ub=self.host_ub)
+        lb, ub = self.host_lb.copy(), self.host_ub.copy()
+        columns = self.columns
+        lb[columns] = np.maximum(lb[columns], w[columns] - radius * self.width)
+        ub[columns] = np.minimum(ub[columns], w[columns] + radius * self.width)
+        return replace(self, radius=radius, lb=np.minimum(lb, ub), ub=ub)
+
+    def is_hit(self, w: Array) -> bool:
+        """Whether w lies on a side of the box that is not a bound of the host."""
+        columns, room = self.columns, HIT_TOL * self.radius * self.width
+        low = (w[columns] <= self.lb[columns] + room) & (self.lb[columns] > self.host_lb[columns])
+        high = (w[columns] >= self.ub[columns] - room) & (self.ub[columns] < self.host_ub[columns])
+        return bool((low | high).any())
+
+
+def first_region(embedded: EmbeddedProgram, w: Array, lb: Array, ub: Array) -> Region:
+    """The box around a starting point; `lb` and `ub` are bounds of the columns that the rows imply."""
+    columns = embedded.input_columns[~embedded.host.integer[embedded.input_columns]]
+    width = (ub - lb)[columns]
+    width = np.where(np.isfinite(width), width, np.maximum(1.0, np.abs(w[columns])))
+    radius = FIRST_RADIUS_INTEGER if embedded.host.integer.any() else FIRST_RADIUS
+    return Region(columns, np.maximum(width, 1e-9), radius, lb, ub, lb, ub).around(w, radius)

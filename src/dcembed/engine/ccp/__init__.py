@@ -1,0 +1,1 @@
+"""The loop of the paper: the penalty convex-concave procedure on an exact epigraph of the kept components."""

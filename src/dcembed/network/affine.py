@@ -1,0 +1,84 @@
+"""An affine map of the input and of earlier units, the building block of stages and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.errors import NetworkError
+
+Array = np.ndarray
+Matrix: TypeAlias = "np.ndarray | sp.csr_array"
+
+# A block is stored sparse below this share of nonzeros: a dense product is faster above it.
+SPARSE_DENSITY = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """An affine map of the input and of earlier units: sum over sources of weight @ source + bias.
+
+    Parameters
+    ----------
+    weights
+        Source number -> matrix of shape (rows, size of that source).
+    bias
+        Shape (rows,).
+    """
+
+    weights: Mapping[int, Matrix]
+    bias: Array
+
+    def __post_init__(self) -> None:
+        weights = {int(source): _as_block(block) for source, block in self.weights.items()}
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "bias", np.array(self.bias, dtype=np.float64).reshape(-1))
+
+    @property
+    def num_rows(self) -> int:
+        return self.bias.size
+
+
+def apply_affine(affine: Affine, sources: Sequence[Array]) -> Array:
+    """Values of `affine` given each source as (k, size)."""
+    value: Array | None = None
+    for source, block in affine.weights.items():
+        part = sources[source] @ block.T
+        value = part if value is None else np.add(value, part, out=value)
+    if value is None:
+        return np.tile(affine.bias, (sources[0].shape[0], 1))
+    return np.add(value, affine.bias, out=value)
+
+
+def _as_block(block: Matrix) -> Matrix:
+    """Float64, read-only in spirit, sparse where sparse."""
+    if sp.issparse(block):
+        block = sp.csr_array(block, dtype=np.float64)
+        size = max(1, block.shape[0] * block.shape[1])
+        return block if block.nnz < SPARSE_DENSITY * size else block.toarray()
+    return np.array(block, dtype=np.float64, ndmin=2)
+
+
+def check_affine(affine: Affine, name: str, sizes: Sequence[int]) -> None:
+    """Raise NetworkError unless the weights are finite and fit the sizes of the sources before."""
+    if not np.isfinite(affine.bias).all():
+        raise NetworkError(f"The bias of {name} has NaN or infinite entries. Retrain or repair the network before embedding it.")
+    for source, block in affine.weights.items():
+        origin = "the input" if source == 0 else f"stage {source}"
+        if not 0 <= source < len(sizes):
+            raise NetworkError(f"The weights of {name} refer to source {source}, but only sources 0 to {len(sizes) - 1} come before it.")
+        if block.shape != (affine.num_rows, sizes[source]):
+            raise NetworkError(
+                f"The weights of {name} on {origin} have shape {block.shape}, "
+                f"but {name} has {affine.num_rows} units and {origin} has size {sizes[source]}: "
+                f"expected ({affine.num_rows}, {sizes[source]})."
+            )
+        values = block.data if sp.issparse(block) else block
+        if not np.isfinite(values).all():
+            raise NetworkError(
+                f"The weights of {name} on {origin} have NaN or infinite entries. Retrain or repair the network before embedding it."
+            )

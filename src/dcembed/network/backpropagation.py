@@ -1,0 +1,47 @@
+"""The masked backward pass, batched over points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.network.affine import Array
+from dcembed.network.network import Network
+
+
+def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[Array], gather: sp.csr_array | None = None) -> Array:
+    """Gradient in x of sum_m weights_m' z_m on the linear piece given by `active`.
+
+    For the unit weights of a convex component G_r or H_r (or a nonnegative combination of them) this
+    is a subgradient at every x, also on a kink: with u = z(x), the masked weights are an optimal dual
+    of the epigraph problem of theorem 4.2 whichever way the units at zero are counted.
+
+    Parameters
+    ----------
+    active
+        For each stage, where a_l > 0 (at a_l = 0 either way), shape (t, width).
+    weights
+        For each stage, the weight of each unit, shape (t, width).
+    gather
+        Sums of the t gradients that are wanted instead of the gradients themselves, shape (p, t).
+
+    Returns
+    -------
+    Shape (t, num_inputs), or (p, num_inputs).
+    """
+    adjoint = list(weights)
+    size = gather.shape[0] if gather is not None else adjoint[0].shape[0] if adjoint else 0
+    gradient = np.zeros((size, network.num_inputs))
+    for index in range(len(network.stages) - 1, -1, -1):
+        flow = adjoint[index] * active[index]
+        for source, block in network.stages[index].weights.items():
+            if source > 0:
+                adjoint[source - 1] = adjoint[source - 1] + flow @ block
+            elif gather is None:
+                gradient += flow @ block
+            else:
+                # Few sums of many gradients: add up before the product, not after it.
+                gradient += (gather @ flow) @ block
+    return gradient

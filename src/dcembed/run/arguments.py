@@ -1,0 +1,52 @@
+"""The arguments of every `solve`, checked and brought into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dcembed.embedded.embedding import Embedding, check_embeddings
+from dcembed.errors import InputError
+from dcembed.options import Options
+from dcembed.program.program import Program
+
+Array = np.ndarray
+
+
+def read_embeddings(program: Program, embeddings: Sequence[Embedding] | Embedding) -> list[Embedding]:
+    """The embeddings as a list that fits the program."""
+    listed = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
+    check_embeddings(program, listed)
+    return listed
+
+
+def read_options(options: Options | Mapping[str, object] | None) -> Options:
+    """The options, from a mapping of their names if need be."""
+    if options is None:
+        return Options()
+    if isinstance(options, Options):
+        return options
+    if isinstance(options, Mapping):
+        return Options(**options)  # type: ignore[arg-type]
+    raise InputError(f"solve: options is an Options or a mapping of option names, received {type(options).__name__}.")
+
+
+def read_starts(start: Any, n: int) -> list[Array]:
+    """The starting points, each of length n."""
+    if start is None:
+        return []
+    try:
+        array = np.array(start, dtype=np.float64)
+    except ValueError:
+        lengths = sorted({np.size(point) for point in start})
+        raise InputError(f"solve: every start is a point of {n} columns, received lengths {lengths}.") from None
+    points = np.atleast_2d(array)
+    if points.ndim != 2 or points.shape[1] != n:
+        raise InputError(
+            f"solve: a start has {points.shape[-1]} entries but the program has {n} columns. Give one point of shape ({n},) or several."
+        )
+    if not np.isfinite(points).all():
+        raise InputError(f"solve: start {int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])} has NaN or infinite entries.")
+    return list(points)

@@ -1,0 +1,46 @@
+"""The best point so far. Nothing that happens later in a run can lose it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dcembed.embedded.point import Point
+from dcembed.tolerances import IMPROVEMENT_TOL
+
+
+@dataclass
+class Incumbent:
+    """The best feasible point, else the least violated one, and when and where the objective improved."""
+
+    feasibility_tol: float
+    point: Point | None = None
+    trace: list[tuple[float, float]] = field(default_factory=list)
+    # All columns at each entry of the trace.
+    points: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def is_feasible(self) -> bool:
+        return self.point is not None and self.accepts(self.point)
+
+    def accepts(self, point: Point) -> bool:
+        """Whether a point counts as feasible."""
+        return point.violation <= self.feasibility_tol
+
+    def offer(self, point: Point, seconds: float) -> bool:
+        """Keep the point if it is the best so far; True if it is a new best feasible one."""
+        if self.accepts(point):
+            if self.point is not None and self.is_feasible and not _improves(point.objective, self.point.objective):
+                return False
+            self.point = point
+            self.trace.append((seconds, point.objective))
+            self.points.append(point.x)
+            return True
+        if self.point is None or (not self.is_feasible and point.violation < self.point.violation):
+            self.point = point
+        return False
+
+
+def _improves(objective: float, best: float) -> bool:
+    return objective < best - IMPROVEMENT_TOL * max(1.0, abs(best))

@@ -1,0 +1,89 @@
+"""The live log of a run, like a solver's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from dcembed.result import Iteration, Result, Sizes
+from dcembed.run.incumbent import Incumbent
+from dcembed.version import __version__
+
+TITLES = (
+    f"{'start':>5} {'iter':>5} {'time':>8} {'objective':>16} {'violation':>10} {'best feasible':>16} {'penalty':>9} {'step':>9}  solver"
+)
+
+
+class RunLog:
+    """Prints what happens. A quiet console prints nothing."""
+
+    def __init__(self, verbose: bool) -> None:
+        self._console = Console(quiet=not verbose, highlight=False, soft_wrap=True)
+
+    def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
+        """Sizes and settings."""
+        self._print(f"[bold]dcembed {__version__}[/]  {method}, on {solver}")
+        self._print(f"  host      {problem_class}: {sizes.host_columns:,} columns, {sizes.host_rows:,} rows, {sizes.integers:,} integers")
+        self._print(
+            f"  networks  {sizes.networks}, evaluated {sizes.evaluations:,} times: {sizes.hidden_units:,} hidden units, "
+            f"{sizes.neural_rows:,} neural restrictions"
+        )
+        self._print(
+            f"  added     {sizes.added_columns:,} columns, {sizes.added_rows:,} rows, {sizes.slacks:,} slacks, {sizes.added_binaries:,} binaries"
+        )
+        self._print("")
+        self._print(f"[dim]{TITLES}[/]")
+
+    def note(self, text: str) -> None:
+        """Something that happened and is worth a line."""
+        self._print(text, markup=False)
+
+    def start(self, number: int, seconds: float, objective: float, violation: float, incumbent: Incumbent, is_new: bool) -> None:
+        """The starting point itself."""
+        self._line(number, 0, seconds, objective, violation, incumbent, "", "", "start", is_new)
+
+    def iteration(self, record: Iteration, incumbent: Incumbent) -> None:
+        """One subproblem."""
+        penalty, step = f"{record.penalty:.2g}", f"{record.step:.2g}"
+        self._line(
+            record.start,
+            record.number,
+            record.seconds,
+            record.objective,
+            record.violation,
+            incumbent,
+            penalty,
+            step,
+            record.solver_status,
+            record.is_incumbent,
+        )
+
+    def summary(self, result: Result) -> None:
+        """The closing lines."""
+        self._print("")
+        self._print(result.summary())
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """A clock that ticks while a solver works; only on a terminal."""
+        if not self._console.is_terminal or self._console.quiet:
+            yield
+            return
+        columns = SpinnerColumn(), TextColumn("[dim]{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=self._console, transient=True) as progress:
+            progress.add_task(what, total=None)
+            yield
+
+    def _line(self, start, number, seconds, objective, violation, incumbent, penalty, step, solver, is_new) -> None:
+        best = f"{incumbent.point.objective:.9g}" if incumbent.is_feasible and incumbent.point is not None else "-"
+        mark = "*" if is_new else " "
+        text = f"{start:>5} {number:>4}{mark} {seconds:>7.2f}s {objective:>16.9g} {violation:>10.2g} {best:>16} {penalty:>9} {step:>9}  {solver}"
+        self._print(f"[green]{text}[/]" if is_new else text)
+
+    def _print(self, text: str, markup: bool = True) -> None:
+        # A quiet console renders all the same, which takes longer than some iterations.
+        if not self._console.quiet:
+            self._console.print(text, markup=markup)
