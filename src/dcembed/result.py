@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.verify import Verification, verify
+from dcembed.embedded.verify import KINDS, Verification, Violation, verify
 from dcembed.program.program import Program
 
 Array = np.ndarray
@@ -160,8 +160,13 @@ class Result:
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
         if self.x is None:
-            return Verification(np.nan, *([np.inf] * (len(fields(Verification)) - 1)))
+            return Verification(np.nan, **dict.fromkeys(KINDS, np.inf))
         return verify(self.program, self.embeddings, self.x)
+
+    @property
+    def worst_violations(self) -> tuple[Violation, ...]:
+        """The three most violated constraints at x by the user's names, worst first; none where all hold exactly."""
+        return self.verify().worst
 
     def summary(self) -> str:
         """A few lines for a person."""
@@ -175,6 +180,8 @@ class Result:
             f"Point       {point}",
             f"Work        {len(self.history)} subproblems on {self.solver}, {self.seconds:.2f} s, {len(self.incumbents)} improving points",
         ]
+        if self.x is not None and not self.is_feasible:
+            lines.append("Violated    " + "; ".join(map(str, self.worst_violations)))
         if self.incumbents:
             lines.append(f"Best found  after {self.incumbents[-1][0]:.2f} s")
         return "\n".join([*lines, self.status.help])

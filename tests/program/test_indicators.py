@@ -12,6 +12,7 @@ from hypothesis import given
 
 from dcembed import Indicator, Program
 from dcembed.errors import MissingBoundError
+from dcembed.program.derive import derive
 from dcembed.program.indicators import largest_values, linearize_indicators, switch
 from strategies import seeds
 
@@ -55,7 +56,7 @@ def test_rows_mean_what_the_indicators_mean_at_every_binary_and_point(seed):
         sides = [(-np.inf, high), (low, np.inf), (low, high), (low, low)][kind]
         indicators.append(Indicator(int(rng.integers(num_binary)), int(rng.integers(2)), coefficients, *sides))
     program = Program(cost=np.zeros(n), lb=lb, ub=ub, integer=np.arange(num_binary), indicators=indicators)
-    linear = linearize_indicators(program, np.arange(n))
+    linear = linearize_indicators(program)
     assert linear.indicators == ()
     for binaries in product([0.0, 1.0], repeat=num_binary):
         for _ in range(4):
@@ -66,26 +67,26 @@ def test_rows_mean_what_the_indicators_mean_at_every_binary_and_point(seed):
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_row_is_switched_off_by_the_smallest_m(value):
     # x + 2 y <= 4 with x in [0, 2], y in [0, 5]: at most 12, so M = 8.
-    linear = linearize_indicators(on_off([0.0, 0.0], [2.0, 5.0], value), NUMBERS)
+    linear = linearize_indicators(on_off([0.0, 0.0], [2.0, 5.0], value))
     assert linear.rows.toarray().tolist() == ([[1.0, 2.0, 8.0]] if value == 1 else [[1.0, 2.0, -8.0]])
     assert linear.row_ub.tolist() == ([12.0] if value == 1 else [4.0])
     assert linear.row_lb.tolist() == [-np.inf]
 
 
 def test_a_row_that_always_holds_needs_no_m():
-    linear = linearize_indicators(on_off([0.0, 0.0], [1.0, 1.0]), NUMBERS)
+    linear = linearize_indicators(on_off([0.0, 0.0], [1.0, 1.0]))
     assert linear.rows.toarray().tolist() == [[1.0, 2.0, 0.0]]
 
 
 def test_an_equality_becomes_two_rows():
-    linear = linearize_indicators(on_off([0.0, 0.0], [2.0, 5.0], side=(4.0, 4.0)), NUMBERS)
+    linear = linearize_indicators(on_off([0.0, 0.0], [2.0, 5.0], side=(4.0, 4.0)))
     assert linear.rows.toarray().tolist() == [[1.0, 2.0, 8.0], [-1.0, -2.0, 4.0]]
     assert linear.row_ub.tolist() == [12.0, 0.0]
 
 
 def test_rows_of_the_program_come_first_and_stay():
     program = replace(on_off([0.0, 0.0], [2.0, 5.0]), rows=[[1.0, 1.0, 0.0]], row_lb=-1.0, row_ub=None)
-    linear = linearize_indicators(program, NUMBERS)
+    linear = linearize_indicators(program)
     assert linear.rows.toarray()[0].tolist() == [1.0, 1.0, 0.0]
     assert linear.row_lb.tolist() == [-1.0, -np.inf]
 
@@ -93,13 +94,13 @@ def test_rows_of_the_program_come_first_and_stay():
 def test_bounds_that_rows_imply_are_enough():
     indicator = Indicator(1, 1, [1.0, 0.0], ub=0.0)
     data = {"lb": [0.0, 0.0], "ub": [np.inf, 1.0], "integer": [1], "indicators": [indicator]}
-    linear = linearize_indicators(Program(cost=np.zeros(2), rows=[[2.0, 0.0]], row_ub=6.0, **data), np.arange(2))
+    linear = linearize_indicators(Program(cost=np.zeros(2), rows=[[2.0, 0.0]], row_ub=6.0, **data))
     assert np.allclose(linear.rows.toarray()[1], [1.0, 3.0])
 
 
 def test_a_program_without_indicators_is_returned_as_it_is():
     program = Program(cost=[1.0])
-    assert linearize_indicators(program, np.arange(1)) is program
+    assert linearize_indicators(program) is program
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_a_program_without_indicators_is_returned_as_it_is():
 )
 def test_a_missing_bound_names_the_users_column_word_by_word(lb, ub, coefficients, side, column, missing):
     with pytest.raises(MissingBoundError) as caught:
-        linearize_indicators(on_off(lb, ub, coefficients=coefficients, side=side), NUMBERS)
+        linearize_indicators(derive(on_off(lb, ub, coefficients=coefficients, side=side), column_numbers=NUMBERS))
     assert str(caught.value) == (
         f"Column {column} has no finite {missing} bound, but it is behind an indicator, which is written with a bound here. "
         f"Give column {column} a finite {missing} bound, or rows that imply one."
@@ -120,8 +121,8 @@ def test_a_missing_bound_names_the_users_column_word_by_word(lb, ub, coefficient
 
 
 def test_a_bound_that_the_row_does_not_need_may_be_missing():
-    linearize_indicators(on_off([-np.inf, 0.0], [2.0, 5.0]), NUMBERS)
-    linearize_indicators(on_off([0.0, -np.inf], [2.0, np.inf], coefficients=[1.0, 0.0, 0.0]), NUMBERS)
+    linearize_indicators(on_off([-np.inf, 0.0], [2.0, 5.0]))
+    linearize_indicators(on_off([0.0, -np.inf], [2.0, np.inf], coefficients=[1.0, 0.0, 0.0]))
 
 
 def test_switch_leaves_rows_without_indicator_alone():
@@ -134,4 +135,4 @@ def test_switch_leaves_rows_without_indicator_alone():
 
 def test_largest_values_are_attained_in_a_corner():
     matrix = sp.csr_array(np.array([[1.0, -2.0], [0.0, 0.0]]))
-    assert largest_values(matrix, np.array([0.0, -3.0]), np.array([4.0, np.inf]), np.arange(2)).tolist() == [10.0, 0.0]
+    assert largest_values(Program(cost=np.zeros(2)), matrix, np.array([0.0, -3.0]), np.array([4.0, np.inf])).tolist() == [10.0, 0.0]

@@ -307,7 +307,7 @@ def test_indicators_of_the_solver_mean_the_same_as_their_rows(name, kind, value,
     if forced is not None:
         lb[2] = ub[2] = forced
     program = replace(program, lb=lb, ub=ub)
-    own, rows = solve(name, program), solve(name, linearize_indicators(program, np.arange(3)))
+    own, rows = solve(name, program), solve(name, linearize_indicators(program))
     assert own.status is rows.status is SolveStatus.OPTIMAL
     assert verify(program, [], own.x).violation < 1e-5
     assert agree(program.objective(own.x), program.objective(rows.x))

@@ -18,8 +18,9 @@ from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.options import Options
+from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.indicators import linearize_indicators
-from dcembed.program.program import Indicator, Program
+from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_embeddings, read_options, read_starts
 from dcembed.run.clock import Clock, hear_interrupts
@@ -115,20 +116,9 @@ def build_big_m(program: Program, embeddings: Sequence[Embedding], bounds: Seque
     total, binary = size + num_open, size + np.arange(num_open)
     on = _pairs(unit, np.ones(num_open), binary, -encoding.ub[unit], total)
     off = _pairs(cut, np.ones(num_open), binary, encoding.ub[cut], total)
-    padded = [_widen(program.rows, total), _widen(encoding.rows, total), on, off]
-    endless = np.full(2 * num_open, -np.inf)
-    encoded = Program(
-        cost=_pad(program.cost, total),
-        quadratic=_square(program.quadratic, total),
-        offset=program.offset,
-        rows=sp.vstack(padded, format="csr"),
-        row_lb=np.concatenate([program.row_lb, encoding.constant, endless]),
-        row_ub=np.concatenate([program.row_ub, encoding.constant, np.zeros(num_open), encoding.ub[cut]]),
-        lb=_pad(encoding.lb, total),
-        ub=np.concatenate([encoding.ub, np.ones(num_open)]),
-        integer=np.concatenate([program.integer, np.zeros(size - program.num_columns, dtype=bool), np.ones(num_open, dtype=bool)]),
-        indicators=[Indicator(i.column, i.value, _widen(i.coefficients, total), i.lb, i.ub) for i in program.indicators],
-    )
+    binaries = add_columns(encoding.program_with_units(), np.zeros(num_open), np.ones(num_open), integer=np.ones(num_open, dtype=bool))
+    pairs = sp.vstack([on, off], format="csr")
+    encoded = add_rows(binaries, pairs, np.full(2 * num_open, -np.inf), np.concatenate([np.zeros(num_open), encoding.ub[cut]]))
     return BigM(encoding, encoded)
 
 
@@ -137,7 +127,7 @@ def _run(encoded: BigM, backend: Backend, recorder: Recorder) -> Solution:
     options, n = recorder.options, encoded.encoding.program.num_columns
     program = encoded.program
     if not backend.has_indicators:
-        program = linearize_indicators(program, np.arange(program.num_columns))
+        program = linearize_indicators(program)
     best = recorder.incumbent.point if recorder.incumbent.is_feasible else None
 
     def report(x: Array) -> None:
@@ -167,19 +157,3 @@ def _pairs(first: Array, first_value: Array, second: Array, second_value: Array,
     row = np.tile(np.arange(first.size), 2)
     entries = np.concatenate([first_value, second_value]), (row, np.concatenate([first, second]))
     return sp.csr_array(entries, shape=(first.size, size))
-
-
-def _pad(vector: Array, size: int) -> Array:
-    return np.concatenate([vector, np.zeros(size - vector.size)])
-
-
-def _widen(matrix: sp.csr_array, size: int) -> sp.csr_array:
-    """The same rows over more columns."""
-    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], size))
-
-
-def _square(matrix: sp.csr_array | None, size: int) -> sp.csr_array | None:
-    if matrix is None:
-        return None
-    entries = sp.coo_array(matrix)
-    return sp.csr_array((entries.data, (entries.row, entries.col)), shape=(size, size))

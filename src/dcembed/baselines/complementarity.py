@@ -26,8 +26,9 @@ from dcembed.embedded.unit_bounds import bound_evaluations, column_box
 from dcembed.embedded.verify import predict
 from dcembed.engine.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
 from dcembed.options import Options
+from dcembed.program.derive import derive
 from dcembed.program.indicators import linearize_indicators
-from dcembed.program.program import Indicator, Program
+from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_embeddings, read_options, read_starts
 from dcembed.run.clock import Clock, hear_interrupts
@@ -159,7 +160,7 @@ def _step(recorder: Recorder, lifted: _Lifted, columns: Array, penalty: float) -
     options = recorder.options
     subproblem = _subproblem(lifted, columns, penalty)
     if not lifted.backend.has_indicators:
-        subproblem = linearize_indicators(subproblem, np.arange(subproblem.num_columns))
+        subproblem = linearize_indicators(subproblem)
 
     def once() -> Solution:
         session = lifted.backend.open(subproblem, SessionOptions(options.threads, options.seed, options.solver_options))
@@ -173,28 +174,16 @@ def _step(recorder: Recorder, lifted: _Lifted, columns: Array, penalty: float) -
 
 def _subproblem(lifted: _Lifted, columns: Array, penalty: float) -> Program:
     """phi_0(w) + rho / 4 * sum (z + s)^2 - rho / 2 * sum (z^ - s^)(z - s), over the host and the equalities of the units."""
-    encoding, program = lifted.encoding, lifted.encoding.program
-    size, n = encoding.num_columns, program.num_columns
-    quadratic = _squares(lifted, penalty, size)
-    if program.quadratic is not None:
-        quadratic = quadratic + _widen(program.quadratic, size, size)
+    encoding = lifted.encoding
+    lifted_program = encoding.program_with_units()
+    quadratic = _squares(lifted, penalty, encoding.num_columns)
     slope = penalty / 2 * (columns[lifted.unit] - columns[lifted.cut])
-    cost = np.zeros(size)
-    cost[:n] = program.cost
+    cost = lifted_program.cost.copy()
     cost[lifted.unit] -= slope
     cost[lifted.cut] += slope
-    return Program(
-        cost=cost,
-        quadratic=quadratic,
-        offset=program.offset,
-        rows=sp.vstack([_widen(program.rows, program.num_rows, size), encoding.rows], format="csr"),
-        row_lb=np.concatenate([program.row_lb, encoding.constant]),
-        row_ub=np.concatenate([program.row_ub, encoding.constant]),
-        lb=encoding.lb,
-        ub=encoding.ub,
-        integer=np.concatenate([program.integer, np.zeros(size - n, dtype=bool)]),
-        indicators=[Indicator(i.column, i.value, _widen(i.coefficients, 1, size), i.lb, i.ub) for i in program.indicators],
-    )
+    if lifted_program.quadratic is not None:
+        quadratic = sp.csr_array(quadratic + lifted_program.quadratic)
+    return derive(lifted_program, cost=cost, quadratic=quadratic)
 
 
 def _squares(lifted: _Lifted, penalty: float, size: int) -> sp.csr_array:
@@ -208,9 +197,3 @@ def _merit(lifted: _Lifted, columns: Array, penalty: float) -> float:
     """Objective plus penalty of the lifted problem, which the iterations decrease at a fixed penalty."""
     program = lifted.encoding.program
     return program.objective(columns[: program.num_columns]) + penalty * float(columns[lifted.unit] @ columns[lifted.cut])
-
-
-def _widen(matrix: sp.csr_array, num_rows: int, size: int) -> sp.csr_array:
-    """The same entries in a larger matrix."""
-    entries = sp.coo_array(matrix)
-    return sp.csr_array((entries.data, (entries.row, entries.col)), shape=(num_rows, size))

@@ -19,6 +19,7 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.unit_bounds import StageBounds
 from dcembed.network.affine import Affine
 from dcembed.network.network import preactivations
+from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
 
 Array = np.ndarray
@@ -79,6 +80,11 @@ class Encoding:
     @property
     def num_columns(self) -> int:
         return self.lb.size
+
+    def program_with_units(self) -> Program:
+        """The host over [w | z and s], with the equalities of the units behind its rows."""
+        n = self.program.num_columns
+        return add_rows(add_columns(self.program, self.lb[n:], self.ub[n:]), self.rows, self.constant, self.constant)
 
     def open_columns(self) -> tuple[Array, Array]:
         """Columns of z and s of the open units, each of shape (number of open units,)."""

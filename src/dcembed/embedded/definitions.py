@@ -6,12 +6,13 @@ restricts from both sides; substituted, the prediction itself is used, one-sided
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.embedded.embedding import AffineInputs
+from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.program import Indicator, Program
 
 Array = np.ndarray
@@ -78,19 +79,25 @@ def substitute(program: Program, definitions: Definitions, used: Array) -> Progr
     limited = columns[bounded]
     lb, ub = program.lb.copy(), program.ub.copy()
     lb[columns], ub[columns] = -np.inf, np.inf
-    return replace(
-        program,
+    others = keep_rows(program, rows)
+    substituted = derive(
+        others,
         cost=transform.T @ program.cost,
         offset=program.offset + float(program.cost @ shift),
-        rows=sp.vstack([program.rows[rows] @ transform, definitions.matrix[bounded]], format="csr"),
-        row_lb=np.concatenate([program.row_lb[rows] - moved, program.lb[limited] - shift[limited]]),
-        row_ub=np.concatenate([program.row_ub[rows] - moved, program.ub[limited] - shift[limited]]),
+        rows=sp.csr_array(others.rows @ transform),
+        row_lb=others.row_lb - moved,
+        row_ub=others.row_ub - moved,
         lb=lb,
         ub=ub,
         indicators=tuple(_moved(indicator, transform, shift) for indicator in program.indicators),
     )
+    # What bounded a defined column restricts its definition.
+    bounds = program.lb[limited] - shift[limited], program.ub[limited] - shift[limited]
+    return add_rows(substituted, definitions.matrix[bounded], *bounds, [program.column_label(int(j)) for j in limited])
 
 
 def _moved(indicator: Indicator, transform: sp.csr_array, shift: Array) -> Indicator:
     amount = float((indicator.coefficients @ shift)[0])
-    return Indicator(indicator.column, indicator.value, indicator.coefficients @ transform, indicator.lb - amount, indicator.ub - amount)
+    return Indicator(
+        indicator.column, indicator.value, indicator.coefficients @ transform, indicator.lb - amount, indicator.ub - amount, indicator.name
+    )

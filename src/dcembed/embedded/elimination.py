@@ -22,7 +22,8 @@ from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
 from dcembed.network.split import split
-from dcembed.program.program import Indicator, Program
+from dcembed.program.derive import derive, keep_columns, keep_rows
+from dcembed.program.program import Program
 
 Array = np.ndarray
 
@@ -147,25 +148,8 @@ def _host(program: Program, kept: Array, gone: Array) -> Program:
     touched = np.zeros(program.num_columns, dtype=bool)
     touched[gone] = True
     plain = np.flatnonzero(abs(program.rows) @ touched.astype(np.float64) == 0)
-    indicators = [
-        Indicator(int(np.searchsorted(kept, i.column)), i.value, i.coefficients[:, kept], i.lb, i.ub)
-        for i in program.indicators
-        if not touched[i.coefficients.indices].any()
-    ]
-    return Program(
-        cost=program.cost[kept],
-        quadratic=program.quadratic[kept][:, kept] if program.quadratic is not None else None,
-        offset=program.offset,
-        rows=program.rows[plain][:, kept],
-        row_lb=program.row_lb[plain],
-        row_ub=program.row_ub[plain],
-        lb=program.lb[kept],
-        ub=program.ub[kept],
-        integer=program.integer[kept],
-        indicators=indicators,
-        quadratic_constraints=[constraint.restricted(kept) for constraint in program.quadratic_constraints],
-        cones=[cone.restricted(kept) for cone in program.cones],
-    )
+    indicators = tuple(i for i in program.indicators if not touched[i.coefficients.indices].any())
+    return keep_columns(derive(keep_rows(program, plain), indicators=indicators), kept)
 
 
 def _measured_networks(

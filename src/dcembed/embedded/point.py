@@ -8,7 +8,7 @@ import numpy as np
 
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
-from dcembed.embedded.verify import verify
+from dcembed.embedded.verify import measure_host
 
 Array = np.ndarray
 
@@ -47,11 +47,11 @@ def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     w = np.where(embedded.host.integer, np.round(w) + 0.0, w)  # no negative zeros
     x = embedded.lift(w)
     # Eliminated outputs are predictions by construction, and the equalities of the others are among the restrictions.
-    measured = verify(embedded.program, (), x)
+    objective, violation = measure_host(embedded.program, x)
     excess = restriction_excess(embedded, w)
     slack = np.zeros(embedded.restrictions.num_slacks)
     np.maximum.at(slack, embedded.restrictions.slack, excess)
-    return Point(w, x, measured.objective, max(measured.violation, float(slack.max(initial=0.0))), slack)
+    return Point(w, x, objective, max(violation, float(slack.max(initial=0.0))), slack)
 
 
 def restriction_excess(embedded: EmbeddedProgram, w: Array) -> Array:

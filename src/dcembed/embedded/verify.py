@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -31,6 +31,8 @@ class Verification:
         Largest 1/2 w'Qw + a'w - ub of a quadratic constraint.
     cones
         Largest ||v|| - t of a second-order cone.
+    worst
+        The three most violated constraints, worst first; none where all hold exactly.
     """
 
     objective: float
@@ -41,11 +43,27 @@ class Verification:
     predictions: float
     quadratics: float
     cones: float
+    worst: tuple[Violation, ...] = ()
 
     @property
     def violation(self) -> float:
         """V, the largest violation of any kind."""
-        return max(getattr(self, field.name) for field in fields(self) if field.name != "objective")
+        return max(getattr(self, kind) for kind in KINDS)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint that does not hold: what it is called, and by how much it is off."""
+
+    constraint: str
+    amount: float
+
+    def __str__(self) -> str:
+        return f"{self.constraint}: {self.amount:.3g}"
+
+
+KINDS = tuple(field.name for field in fields(Verification) if field.name not in ("objective", "worst"))
+NUM_WORST = 3
 
 
 def verify(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verification:
@@ -56,16 +74,17 @@ def verify(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verif
         raise InputError(f"verify: the point has shape {w.shape} but the program has {n} columns: expected ({n},).")
     # Infinite entries make NaN of a difference; that is measured as infinite, not warned about.
     with np.errstate(invalid="ignore"):
-        return Verification(
-            objective=program.objective(w),
-            rows=_outside(program.rows @ w, program.row_lb, program.row_ub),
-            bounds=_outside(w, program.lb, program.ub),
-            integrality=_largest(np.abs(w - np.round(w))[program.integer]),
-            indicators=_indicator_violation(program, w),
-            predictions=max((_largest(np.abs(w[e.outputs] - evaluate(e.network, e.points(w)))) for e in embeddings), default=0.0),
-            quadratics=_largest(np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints])),
-            cones=_largest(np.maximum(program.cone_rows.excess(w), 0.0)),
-        )
+        objective, excess = program.objective(w), _excess(program, w)
+        off = [np.abs(w[embedding.outputs] - evaluate(embedding.network, embedding.points(w))) for embedding in embeddings]
+    excess["predictions"] = np.concatenate([np.zeros(0), *(amounts.reshape(-1) for amounts in off)])
+    largest = {kind: _largest(amounts) for kind, amounts in excess.items()}
+    return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess))
+
+
+def measure_host(program: Program, w: Array) -> tuple[float, float]:
+    """Objective and largest violation of the host alone; what `verify` says of it, without names."""
+    with np.errstate(invalid="ignore"):
+        return program.objective(w), max(map(_largest, _excess(program, w).values()))
 
 
 def predict(embeddings: Sequence[Embedding], w: Array) -> Array:
@@ -76,18 +95,55 @@ def predict(embeddings: Sequence[Embedding], w: Array) -> Array:
     return w
 
 
-def _indicator_violation(program: Program, w: Array) -> float:
-    rows = program.indicator_rows
-    on = np.round(w[rows.column]) == rows.value
-    return _outside((rows.matrix @ w)[on], rows.lb[on], rows.ub[on])
+def _excess(program: Program, w: Array) -> dict[str, Array]:
+    """By how much each constraint of the host is off."""
+    indicators = program.indicator_rows
+    on = np.round(w[indicators.column]) == indicators.value
+    return {
+        "rows": _outside(program.rows @ w, program.row_lb, program.row_ub),
+        "bounds": _outside(w, program.lb, program.ub),
+        "integrality": np.where(program.integer, np.abs(w - np.round(w)), 0.0),
+        "indicators": np.where(on, _outside(indicators.matrix @ w, indicators.lb, indicators.ub), 0.0),
+        "quadratics": np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints]),
+        "cones": np.maximum(program.cone_rows.excess(w), 0.0),
+    }
 
 
-def _outside(value: Array, lb: Array, ub: Array) -> float:
-    return _largest(np.maximum(np.maximum(lb - value, value - ub), 0.0))
+def _outside(value: Array, lb: Array, ub: Array) -> Array:
+    return np.maximum(np.maximum(lb - value, value - ub), 0.0)
 
 
-def _largest(values: Array) -> float:
-    if values.size == 0:
-        return 0.0
-    largest = float(np.max(values))
-    return largest if np.isfinite(largest) else np.inf
+def _largest(amounts: Array) -> float:
+    return float(np.max(_finite(amounts), initial=0.0))
+
+
+def _finite(amounts: Array) -> Array:
+    return np.where(np.isfinite(amounts), amounts, np.inf)
+
+
+def _worst(program: Program, embeddings: Sequence[Embedding], excess: dict[str, Array]) -> tuple[Violation, ...]:
+    """The most violated constraints of all kinds, by the user's names."""
+    found = []
+    for kind, amounts in excess.items():
+        size = _finite(amounts)
+        for number in np.argsort(-size, kind="stable")[:NUM_WORST]:
+            if size[number] > 0:
+                found.append((kind, int(number), float(size[number])))
+    found.sort(key=lambda entry: -entry[2])
+    label = _labels(program, embeddings)
+    return tuple(Violation(label[kind](number), amount) for kind, number, amount in found[:NUM_WORST])
+
+
+def _labels(program: Program, embeddings: Sequence[Embedding]) -> dict[str, Callable[[int], str]]:
+    """For each kind, what a constraint is called by its number."""
+    outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
+    names = program.cone_rows.names
+    return {
+        "rows": program.row_label,
+        "bounds": lambda j: f"bounds of {program.column_label(j)}",
+        "integrality": lambda j: f"integrality of {program.column_label(j)}",
+        "indicators": program.indicator_label,
+        "predictions": lambda p: f"prediction in {program.column_label(int(outputs[p]))}",
+        "quadratics": lambda q: f"quadratic constraint {program.quadratic_constraints[q].name or q}",
+        "cones": lambda c: f"cone {(names[c] if names else '') or c}",
+    }

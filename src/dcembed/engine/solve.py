@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from dcembed.engine.ccp.loop import run_ccp
 from dcembed.engine.choice import choose
 from dcembed.engine.run import Run
 from dcembed.options import Options
+from dcembed.program.derive import minimized
 from dcembed.program.program import Program
 from dcembed.result import Result, Sizes, Status, build_result
 from dcembed.run.arguments import read_embeddings, read_options, read_starts
@@ -98,9 +100,9 @@ def solve(
         program,
         embeddings,
         options.feasibility_tol,
-        incumbents=run.incumbent.trace,
+        incumbents=[(seconds, program.sense * objective) for seconds, objective in run.incumbent.trace],
         incumbent_points=run.incumbent.points,
-        history=run.history,
+        history=[replace(record, objective=program.sense * record.objective) for record in run.history],
         seconds=clock.seconds,
         solver=run.backend.name,
         sizes=_sizes(run),
@@ -110,11 +112,11 @@ def solve(
 
 
 def _open_run(program: Program, embeddings: list[Embedding], options: Options, clock: Clock) -> Run:
-    embedded = eliminate(program, embeddings)
+    embedded = eliminate(minimized(program), embeddings)
     options = choose(options, embedded)
     backend = choose_backend(embedded.host.problem_class, options.solver)
     session_options = SessionOptions(options.threads, options.seed, options.solver_options)
-    log = RunLog(options.verbose)
+    log = RunLog(options.verbose, program.sense)
     epigraph = FORMULATIONS[options.formulation](embedded)
     backend, session_options, subproblem, session, host = open_problems(embedded, epigraph, backend, session_options, log)
     run = Run(

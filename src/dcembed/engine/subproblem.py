@@ -22,8 +22,9 @@ from dcembed.embedded.measurements import Tangents, kept_affine, largest_kept
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.cuts import CutPool
 from dcembed.engine.bundle.region import Region
+from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.indicators import largest_values, linearize_indicators, missing_bound, switch
-from dcembed.program.program import Indicator, Program
+from dcembed.program.program import Program
 from dcembed.program.tightening import tighten
 from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution
 
@@ -88,12 +89,12 @@ def _check_reach(embedded: EmbeddedProgram, lb: Array, ub: Array, reach: Array) 
         maps = measured.map_of[measured.terms.block[endless[measured.terms.measurement]]]
         for column in measured.maps[measured.rows_of(maps).reshape(-1)].indices:
             if np.isinf(lb[column]) or np.isinf(ub[column]):
-                raise missing_bound(int(embedded.kept[column]), "lower" if np.isinf(lb[column]) else "upper")
+                raise missing_bound(embedded.host, int(column), "lower" if np.isinf(lb[column]) else "upper")
 
 
 def take_indicators(embedded: EmbeddedProgram, backend: Backend) -> Program:
     """The host with its indicators in the form that the backend takes."""
-    return embedded.host if backend.has_indicators else linearize_indicators(embedded.host, embedded.kept)
+    return embedded.host if backend.has_indicators else linearize_indicators(embedded.host)
 
 
 def open_session(subproblem: Subproblem, backend: Backend, options: SessionOptions) -> Session:
@@ -101,27 +102,17 @@ def open_session(subproblem: Subproblem, backend: Backend, options: SessionOptio
     host, epigraph, num_slacks = subproblem.host, subproblem.epigraph, subproblem.num_slacks
     extra = epigraph.num_columns + num_slacks
     num_restrictions = subproblem.embedded.restrictions.num_restrictions
-    program = Program(
-        cost=np.concatenate([host.cost, np.zeros(extra)]),
-        quadratic=_pad(host.quadratic, extra) if host.quadratic is not None else None,
-        offset=host.offset,
-        rows=sp.block_array(
-            [
-                [host.rows, None, None],
-                [epigraph.on_host, epigraph.on_auxiliary, None],
-                [None, None, sp.csr_array((num_restrictions, num_slacks))],
-            ],
-            format="csr",
-        ),
-        row_lb=np.concatenate([host.row_lb, epigraph.row_lb, np.full(num_restrictions, -np.inf)]),
-        row_ub=np.concatenate([host.row_ub, np.full(epigraph.num_rows + num_restrictions, np.inf)]),
-        lb=np.concatenate([host.lb, epigraph.lb, np.zeros(num_slacks)]),
-        ub=np.concatenate([host.ub, np.full(extra, np.inf)]),
-        integer=np.concatenate([host.integer, np.zeros(extra, dtype=bool)]),
-        indicators=[Indicator(i.column, i.value, _pad_row(i.coefficients, extra), i.lb, i.ub) for i in host.indicators],
-        quadratic_constraints=[constraint.padded(extra) for constraint in host.quadratic_constraints],
-        cones=[cone.padded(extra) for cone in host.cones],
+    nothing = np.zeros(num_slacks)
+    program = add_columns(host, np.concatenate([epigraph.lb, nothing]), np.full(extra, np.inf))
+    rows = sp.block_array(
+        [
+            [epigraph.on_host, epigraph.on_auxiliary, sp.csr_array((epigraph.num_rows, num_slacks))],
+            [sp.csr_array((num_restrictions, host.num_columns)), None, None],
+        ],
+        format="csr",
     )
+    free = np.full(num_restrictions, -np.inf)
+    program = add_rows(program, rows, np.concatenate([epigraph.row_lb, free]), np.full(rows.shape[0], np.inf))
     return backend.open(program, options)
 
 
@@ -160,7 +151,7 @@ def update(subproblem: Subproblem, session: Session, tangents: Tangents, penalty
         lb, ub, kept = subproblem.box
         behind = np.flatnonzero(restrictions.indicator >= 0)
         excess = np.zeros(size)
-        excess[behind] = largest_values(on_host[behind], lb, ub, subproblem.embedded.kept) + kept[1:][behind] - rhs[behind]
+        excess[behind] = largest_values(subproblem.embedded.host, on_host[behind], lb, ub) + kept[1:][behind] - rhs[behind]
         on_host, rhs = switch(on_host, rhs, restrictions.indicator, restrictions.indicator_value, excess)
     slack = sp.csr_array((-np.ones(size), (np.arange(size), restrictions.slack)), shape=(size, subproblem.num_slacks))
     matrix = sp.hstack([on_host, epigraph.kept[1:], slack], format="csr")
@@ -183,13 +174,5 @@ def solve(subproblem: Subproblem, session: Session, limits: Limits, point: Point
     return session.solve(limits, start)
 
 
-def _pad(matrix: sp.csr_array, extra: int) -> sp.csr_array:
-    return sp.csr_array(sp.block_diag([matrix, sp.csr_array((extra, extra))], format="csr"))
-
-
 def _pad_columns(matrix: sp.csr_array, extra: int) -> sp.csr_array:
     return sp.csr_array(sp.hstack([matrix, sp.csr_array((matrix.shape[0], extra))]))
-
-
-def _pad_row(row: sp.csr_array, extra: int) -> sp.csr_array:
-    return sp.csr_array(sp.hstack([row, sp.csr_array((1, extra))]))

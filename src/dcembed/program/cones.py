@@ -41,13 +41,16 @@ class QuadraticConstraint:
         a, shape (n,), (1, n) or sparse (1, n). None for none.
     ub
         The right-hand side.
+    name
+        What messages call it.
     """
 
     quadratic: sp.csr_array
     coefficients: sp.csr_array
     ub: float
+    name: str | None
 
-    def __init__(self, quadratic: MatrixLike, coefficients: MatrixLike | None = None, ub: float = 0.0) -> None:
+    def __init__(self, quadratic: MatrixLike, coefficients: MatrixLike | None = None, ub: float = 0.0, name: str | None = None) -> None:
         owner = "QuadraticConstraint"
         matrix = as_sparse(quadratic, owner)
         n = matrix.shape[1]
@@ -64,7 +67,7 @@ class QuadraticConstraint:
         if matrix.nnz:
             consequence = "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
             check_convex(matrix, owner, consequence)
-        set_fields(self, quadratic=matrix, coefficients=row, ub=float(ub))
+        set_fields(self, quadratic=matrix, coefficients=row, ub=float(ub), name=name)
 
     @property
     def num_columns(self) -> int:
@@ -73,15 +76,6 @@ class QuadraticConstraint:
     def value(self, w: Array) -> float:
         """1/2 w'Qw + a'w."""
         return float(0.5 * (w @ (self.quadratic @ w)) + (self.coefficients @ w)[0])
-
-    def restricted(self, kept: Array) -> QuadraticConstraint:
-        """The same over the columns `kept` only."""
-        return _quadratic(self.quadratic[kept][:, kept], self.coefficients[:, kept], self.ub)
-
-    def padded(self, extra: int) -> QuadraticConstraint:
-        """The same with `extra` more columns that it does not use."""
-        size = self.num_columns + extra
-        return _quadratic(_resized(self.quadratic, size, size), _resized(self.coefficients, 1, size), self.ub)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -96,13 +90,22 @@ class ConeConstraint:
         Shape (d,), zero by default.
     sizes
         Numbers of rows of the cones one below the other, summing up to d; one cone by default.
+    names
+        What messages call the cones, one name each.
     """
 
     matrix: sp.csr_array
     offset: Array
     sizes: Array
+    names: tuple[str, ...] | None
 
-    def __init__(self, matrix: MatrixLike, offset: ArrayLike | None = None, sizes: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        matrix: MatrixLike,
+        offset: ArrayLike | None = None,
+        sizes: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
         owner = "ConeConstraint"
         rows = as_sparse(matrix, owner)
         d = rows.shape[0]
@@ -114,7 +117,10 @@ class ConeConstraint:
             raise InputError(f"{owner}: sizes are positive whole numbers with sum {d}, the rows of matrix; received {sizes!r}.")
         check_finite(rows.data, "matrix", owner)
         check_finite(constants, "offset", owner)
-        set_fields(self, matrix=rows, offset=constants, sizes=lengths.astype(np.int64))
+        if names is not None and len(names) != lengths.size:
+            raise InputError(f"{owner}: {len(names)} names were given for {lengths.size} cones: one each is expected.")
+        listed = tuple(map(str, names)) if names is not None else None
+        set_fields(self, matrix=rows, offset=constants, sizes=lengths.astype(np.int64), names=listed)
 
     @property
     def num_columns(self) -> int:
@@ -141,14 +147,6 @@ class ConeConstraint:
         safe = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
         return safe * np.sqrt(np.bincount(number, (value / safe[number]) ** 2, minlength=self.num_cones)) - head
 
-    def restricted(self, kept: Array) -> ConeConstraint:
-        """The same over the columns `kept` only."""
-        return ConeConstraint(self.matrix[:, kept], self.offset, self.sizes)
-
-    def padded(self, extra: int) -> ConeConstraint:
-        """The same with `extra` more columns that it does not use."""
-        return ConeConstraint(_resized(self.matrix, self.matrix.shape[0], self.num_columns + extra), self.offset, self.sizes)
-
 
 def stack_cones(cones: Sequence[ConeConstraint], num_columns: int) -> ConeConstraint:
     """All cones in one, possibly none."""
@@ -156,6 +154,7 @@ def stack_cones(cones: Sequence[ConeConstraint], num_columns: int) -> ConeConstr
         sp.vstack([sp.csr_array((0, num_columns)), *(cone.matrix for cone in cones)], format="csr"),
         np.concatenate([np.zeros(0), *(cone.offset for cone in cones)]),
         np.concatenate([np.zeros(0, dtype=np.int64), *(cone.sizes for cone in cones)]),
+        [name for cone in cones for name in cone.names or [""] * cone.num_cones],
     )
 
 
@@ -194,16 +193,3 @@ def _complete_square(quadratic: sp.csr_array, linear: Array) -> tuple[sp.csr_arr
         factor = sp.csr_array((dense.data, (dense.row, support[dense.col])), shape=(keep.size, n))
         shift = (vectors[:, keep].T @ linear[support]) / root
     return factor, shift, linear - factor.T @ shift
-
-
-def _quadratic(quadratic: sp.csr_array, coefficients: sp.csr_array, ub: float) -> QuadraticConstraint:
-    """A constraint that is known to be convex."""
-    constraint = object.__new__(QuadraticConstraint)
-    set_fields(constraint, quadratic=sp.csr_array(quadratic), coefficients=sp.csr_array(coefficients), ub=ub)
-    return constraint
-
-
-def _resized(matrix: sp.csr_array, num_rows: int, num_columns: int) -> sp.csr_array:
-    result = sp.csr_array(matrix, copy=True)
-    result.resize((num_rows, num_columns))
-    return result

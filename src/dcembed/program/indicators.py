@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import MissingBoundError
+from dcembed.program.derive import add_rows, derive
 from dcembed.program.program import IndicatorRows, Program
 from dcembed.program.tightening import tighten
 
 Array = np.ndarray
 
 
-def linearize_indicators(program: Program, numbers: Array) -> Program:
-    """The same program with its indicators written as rows; `numbers` are the user's numbers of its columns."""
+def linearize_indicators(program: Program) -> Program:
+    """The same program with its indicators written as rows."""
     if not program.indicators:
         return program
     lb, ub = tighten(program)
@@ -24,15 +23,9 @@ def linearize_indicators(program: Program, numbers: Array) -> Program:
     rhs = np.concatenate([stacked.ub, -stacked.lb])
     finite = np.flatnonzero(np.isfinite(rhs))
     column, value = np.tile(stacked.column, 2)[finite], np.tile(stacked.value, 2)[finite]
-    excess = largest_values(matrix[finite], lb, ub, numbers) - rhs[finite]
+    excess = largest_values(program, matrix[finite], lb, ub) - rhs[finite]
     rows, row_ub = switch(matrix[finite], rhs[finite], column, value, excess)
-    return replace(
-        program,
-        rows=sp.vstack([program.rows, rows], format="csr"),
-        row_lb=np.concatenate([program.row_lb, np.full(row_ub.size, -np.inf)]),
-        row_ub=np.concatenate([program.row_ub, row_ub]),
-        indicators=(),
-    )
+    return derive(add_rows(program, rows, np.full(row_ub.size, -np.inf), row_ub), indicators=())
 
 
 def settled_rows(program: Program, lb: Array, ub: Array) -> IndicatorRows:
@@ -40,11 +33,6 @@ def settled_rows(program: Program, lb: Array, ub: Array) -> IndicatorRows:
     rows = program.indicator_rows
     on = np.flatnonzero((np.round(lb[rows.column]) == rows.value) & (np.round(ub[rows.column]) == rows.value))
     return IndicatorRows(rows.matrix[on], rows.column[on], rows.value[on], rows.lb[on], rows.ub[on])
-
-
-def relaxed(program: Program) -> Program:
-    """The program without integers, and so without indicators."""
-    return replace(program, integer=np.zeros(program.num_columns, dtype=bool), indicators=())
 
 
 def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess: Array) -> tuple[sp.csr_array, Array]:
@@ -60,20 +48,21 @@ def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess
     return sp.csr_array(matrix + entries), rhs + np.where(value == 1, big, 0.0)
 
 
-def largest_values(matrix: sp.csr_array, lb: Array, ub: Array, numbers: Array) -> Array:
-    """Largest value of each row over the box; MissingBoundError names the first column that makes it infinite."""
+def largest_values(program: Program, matrix: sp.csr_array, lb: Array, ub: Array) -> Array:
+    """Largest value of each row over the box; MissingBoundError names the first column of `program` that makes it infinite."""
     entries = sp.coo_array(matrix)
     contribution = np.where(entries.data > 0, entries.data * ub[entries.col], entries.data * lb[entries.col])
     contribution[entries.data == 0] = 0.0
     missing = np.flatnonzero(np.isinf(contribution))
     if missing.size:
-        raise missing_bound(int(numbers[entries.col[missing[0]]]), "upper" if entries.data[missing[0]] > 0 else "lower")
+        raise missing_bound(program, int(entries.col[missing[0]]), "upper" if entries.data[missing[0]] > 0 else "lower")
     return np.bincount(entries.row, contribution, minlength=matrix.shape[0])
 
 
-def missing_bound(column: int, side: str) -> MissingBoundError:
-    """The error for a column of the user's program that makes an M infinite."""
+def missing_bound(program: Program, column: int, side: str) -> MissingBoundError:
+    """The error for a column that makes an M infinite."""
+    label = program.column_label(column)
     return MissingBoundError(
-        f"Column {column} has no finite {side} bound, but it is behind an indicator, which is written with a bound here. "
-        f"Give column {column} a finite {side} bound, or rows that imply one."
+        f"C{label[1:]} has no finite {side} bound, but it is behind an indicator, which is written with a bound here. "
+        f"Give {label} a finite {side} bound, or rows that imply one."
     )

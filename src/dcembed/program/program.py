@@ -1,6 +1,6 @@
 """The host problem as matrices.
 
-minimize    1/2 w'Qw + c'w + offset
+minimize    1/2 w'Qw + c'w + offset        (or maximize)
 subject to  row_lb <= A w <= row_ub,   lb <= w <= ub,   w_j integer for some j,
             w_b = v  =>  l <= a'w <= u   for each indicator,
             1/2 w'Qw + a'w <= ub   and   t >= ||v||  for the quadratic and second-order-cone constraints (`cones.py`)
@@ -8,8 +8,8 @@ subject to  row_lb <= A w <= row_ub,   lb <= w <= ub,   w_j integer for some j,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,8 @@ class Indicator:
         One row of length n, dense (n,) or (1, n), or sparse (1, n).
     lb, ub
         Limits that hold when the indicator is on; infinite for none.
+    name
+        What messages call it.
     """
 
     column: int
@@ -45,15 +47,24 @@ class Indicator:
     coefficients: sp.csr_array
     lb: float
     ub: float
+    name: str | None
 
-    def __init__(self, column: int, value: int, coefficients: MatrixLike, lb: float = -np.inf, ub: float = np.inf) -> None:
+    def __init__(
+        self,
+        column: int,
+        value: int,
+        coefficients: MatrixLike,
+        lb: float = -np.inf,
+        ub: float = np.inf,
+        name: str | None = None,
+    ) -> None:
         row = as_sparse(coefficients)
         if row.shape[0] != 1:
             raise InputError(f"An indicator's coefficients are one row, received shape {row.shape}. Make one indicator per row.")
         if value not in (0, 1):
             raise InputError(f"An indicator's value is 0 or 1, received {value!r}.")
-        set_fields(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub))
-        _check_interval(np.array([self.lb]), np.array([self.ub]), f"indicator on column {self.column}")
+        set_fields(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub), name=name)
+        _check_interval(np.array([self.lb]), np.array([self.ub]), lambda _: f"indicator on column {self.column}")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -82,6 +93,10 @@ class Program:
         Convex quadratic constraints.
     cones
         Second-order-cone constraints.
+    maximize
+        Whether the objective is maximized; Q is negative semidefinite then. Objectives are always reported in this sense.
+    column_names, row_names
+        What messages call the columns and rows, one name each; their numbers by default.
 
     Examples
     --------
@@ -102,6 +117,11 @@ class Program:
     indicators: tuple[Indicator, ...]
     quadratic_constraints: tuple[QuadraticConstraint, ...]
     cones: tuple[ConeConstraint, ...]
+    maximize: bool
+    column_names: tuple[str, ...] | None
+    row_names: tuple[str, ...] | None
+    # Of a program that was derived from the user's: the numbers that its columns have there, -1 for those that were added.
+    column_numbers: Array | None = field(init=False)
 
     def __init__(
         self,
@@ -117,6 +137,9 @@ class Program:
         indicators: Sequence[Indicator] = (),
         quadratic_constraints: Sequence[QuadraticConstraint] = (),
         cones: Sequence[ConeConstraint] = (),
+        maximize: bool = False,
+        column_names: Sequence[str] | None = None,
+        row_names: Sequence[str] | None = None,
     ) -> None:
         costs = np.array(cost, dtype=np.float64)
         if costs.ndim != 1 or costs.size == 0:
@@ -132,7 +155,7 @@ class Program:
         set_fields(
             self,
             cost=costs,
-            quadratic=_quadratic(quadratic, n),
+            quadratic=_quadratic(quadratic, n, bool(maximize)),
             offset=float(offset),
             rows=matrix,
             row_lb=_vector(row_lb, m, -np.inf, "row_lb", "rows"),
@@ -143,9 +166,13 @@ class Program:
             indicators=tuple(indicators),
             quadratic_constraints=tuple(quadratic_constraints),
             cones=tuple(cones),
+            maximize=bool(maximize),
+            column_names=_names(column_names, n, "column"),
+            row_names=_names(row_names, m, "row"),
+            column_numbers=None,
         )
-        _check_interval(self.row_lb, self.row_ub, "row")
-        _check_interval(self.lb, self.ub, "column")
+        _check_interval(self.row_lb, self.row_ub, self.row_label)
+        _check_interval(self.lb, self.ub, self.column_label)
         _check_indicators(self)
         _check_widths(self)
 
@@ -160,6 +187,11 @@ class Program:
     @property
     def num_integers(self) -> int:
         return int(self.integer.sum())
+
+    @property
+    def sense(self) -> float:
+        """1 where the objective is minimized, -1 where it is maximized."""
+        return -1.0 if self.maximize else 1.0
 
     @property
     def is_quadratic(self) -> bool:
@@ -207,6 +239,22 @@ class Program:
             used[cone.matrix.indices] = True
         return used
 
+    def column_label(self, column: int) -> str:
+        """What messages call a column: its name, or its number in the user's program."""
+        if self.column_names is not None and self.column_names[column]:
+            return f"column {self.column_names[column]!r}"
+        return f"column {column if self.column_numbers is None else self.column_numbers[column]}"
+
+    def row_label(self, row: int) -> str:
+        """What messages call a row: its name or its number."""
+        named = self.row_names is not None and self.row_names[row]
+        return f"row {named!r}" if named else f"row {row}"
+
+    def indicator_label(self, number: int) -> str:
+        """What messages call an indicator: its name or its number."""
+        name = self.indicators[number].name
+        return f"indicator {name!r}" if name else f"indicator {number}"
+
     def objective(self, w: Array) -> float:
         """1/2 w'Qw + c'w + offset."""
         value = self.offset + self.cost @ w
@@ -242,7 +290,16 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _quadratic(matrix, n: int) -> sp.csr_array | None:
+def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    listed = tuple(map(str, names))
+    if len(listed) != size:
+        raise InputError(f"Program: {what}_names has {len(listed)} names but there are {size} {what}s: one each is expected.")
+    return listed
+
+
+def _quadratic(matrix: MatrixLike, n: int, maximize: bool) -> sp.csr_array | None:
     if matrix is None:
         return None
     quadratic = as_sparse(matrix)
@@ -252,7 +309,12 @@ def _quadratic(matrix, n: int) -> sp.csr_array | None:
     quadratic = symmetric(quadratic)
     if quadratic.nnz == 0:
         return None
-    check_convex(quadratic, "Program", "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized.")
+    if maximize:
+        check_convex(-quadratic, "Program", "so what is maximized is not concave: of the negative of quadratic the eigenvalue is meant.")
+    else:
+        check_convex(
+            quadratic, "Program", "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
+        )
     return quadratic
 
 
@@ -282,33 +344,31 @@ def _mask(value, n: int) -> Array:
     return mask
 
 
-def _check_interval(lb: Array, ub: Array, what: str) -> None:
-    def where(number: int) -> str:
-        return what if what.startswith("indicator") else f"{what} {number}"
-
+def _check_interval(lb: Array, ub: Array, label: Callable[[int], str]) -> None:
     missing = np.flatnonzero(np.isnan(lb) | np.isnan(ub))
     if missing.size:
-        raise InputError(f"Program: a bound of {where(missing[0])} is NaN. Use -inf or inf for none.")
+        raise InputError(f"Program: a bound of {label(int(missing[0]))} is NaN. Use -inf or inf for none.")
     crossed = np.flatnonzero((lb > ub) | (lb == np.inf) | (ub == -np.inf))
     if crossed.size:
         first = crossed[0]
         more = f" ({crossed.size - 1} more like it)" if crossed.size > 1 else ""
-        raise InputError(f"Program: the bounds of {where(first)} cross: lb = {lb[first]:g} > ub = {ub[first]:g}{more}.")
+        raise InputError(f"Program: the bounds of {label(int(first))} cross: lb = {lb[first]:g} > ub = {ub[first]:g}{more}.")
 
 
 def _check_indicators(program: Program) -> None:
     n = program.num_columns
     for number, indicator in enumerate(program.indicators):
+        label = program.indicator_label(number)
         if indicator.coefficients.shape[1] != n:
-            raise InputError(f"Program: indicator {number} has {indicator.coefficients.shape[1]} coefficients but there are {n} columns.")
+            raise InputError(f"Program: {label} has {indicator.coefficients.shape[1]} coefficients but there are {n} columns.")
         if not 0 <= indicator.column < n:
-            raise InputError(f"Program: indicator {number} is on column {indicator.column}; columns go from 0 to {n - 1}.")
+            raise InputError(f"Program: {label} is on column {indicator.column}; columns go from 0 to {n - 1}.")
         column = indicator.column
         if not program.integer[column] or program.lb[column] < 0 or program.ub[column] > 1:
             raise InputError(
-                f"Program: indicator {number} is on column {column}, which is not binary. Make it integer with lb = 0 and ub = 1."
+                f"Program: {label} is on {program.column_label(column)}, which is not binary. Make it integer with lb = 0 and ub = 1."
             )
-        check_finite(indicator.coefficients.data, f"indicator {number}")
+        check_finite(indicator.coefficients.data, label)
 
 
 def _check_widths(program: Program) -> None:

@@ -16,6 +16,7 @@ from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.point import Point, restriction_excess
 from dcembed.embedded.verify import predict
 from dcembed.engine.subproblem import take_indicators
+from dcembed.program.derive import add_rows
 from dcembed.program.indicators import largest_values, switch
 from dcembed.program.program import Program
 from dcembed.program.tightening import tighten
@@ -42,20 +43,8 @@ def open_host(embedded: EmbeddedProgram, backend: Backend, options: SessionOptio
     """Put the host into a solver; restrictions are free rows."""
     host = take_indicators(embedded, backend)
     size = embedded.restrictions.num_restrictions
-    program = Program(
-        cost=host.cost,
-        quadratic=host.quadratic,
-        offset=host.offset,
-        rows=sp.vstack([host.rows, sp.csr_array((size, host.num_columns))], format="csr"),
-        row_lb=np.concatenate([host.row_lb, np.full(size, -np.inf)]),
-        row_ub=np.concatenate([host.row_ub, np.full(size, np.inf)]),
-        lb=host.lb,
-        ub=host.ub,
-        integer=host.integer,
-        indicators=host.indicators,
-        quadratic_constraints=host.quadratic_constraints,
-        cones=host.cones,
-    )
+    free = np.full(size, np.inf)
+    program = add_rows(host, sp.csr_array((size, host.num_columns)), -free, free)
     return HostProblem(embedded, host, tighten(host), backend.open(program, options))
 
 
@@ -133,7 +122,7 @@ def complete(problem: HostProblem, point: Point, limits: Limits) -> Array | None
     excess = np.zeros(size)
     behind = np.flatnonzero(restrictions.indicator >= 0)
     if behind.size:
-        excess[behind] = largest_values(restrictions.linear[behind], *problem.box, embedded.kept) - rhs[behind]
+        excess[behind] = largest_values(host, restrictions.linear[behind], *problem.box) - rhs[behind]
     rows, row_ub = switch(restrictions.linear, rhs, restrictions.indicator, restrictions.indicator_value, excess)
     problem.session.replace_rows(host.num_rows, rows, np.full(size, -np.inf), row_ub)
     solution = problem.session.solve(limits, point.w)

@@ -20,7 +20,9 @@ TITLES = (
 class RunLog:
     """Prints what happens. A quiet console prints nothing."""
 
-    def __init__(self, verbose: bool) -> None:
+    def __init__(self, verbose: bool, sense: float = 1.0) -> None:
+        # Inside, everything is minimized; people see what they wrote.
+        self._sense = sense
         self._console = Console(quiet=not verbose, highlight=False, soft_wrap=True)
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
@@ -78,8 +80,9 @@ class RunLog:
             yield
 
     def _line(self, start, number, seconds, objective, violation, incumbent, penalty, step, solver, is_new) -> None:
-        best = f"{incumbent.point.objective:.9g}" if incumbent.is_feasible and incumbent.point is not None else "-"
+        best = f"{self._sense * incumbent.point.objective:.9g}" if incumbent.is_feasible and incumbent.point is not None else "-"
         mark = "*" if is_new else " "
+        objective = self._sense * objective
         text = f"{start:>5} {number:>4}{mark} {seconds:>7.2f}s {objective:>16.9g} {violation:>10.2g} {best:>16} {penalty:>9} {step:>9}  {solver}"
         self._print(f"[green]{text}[/]" if is_new else text)
 

@@ -6,11 +6,10 @@ forever, with Qd = 0 and c'd < 0.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.program.derive import add_rows, derive, relaxed, without_objective
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, SolveStatus
 
@@ -20,8 +19,7 @@ DESCENT_TOL = 1e-7
 
 def diagnose(program: Program, limits: Limits) -> SolveStatus | None:
     """INFEASIBLE or UNBOUNDED where that can be shown, else None. Integers count as continuous."""
-    feasibility = replace(program, cost=np.zeros(program.num_columns), quadratic=None, integer=np.zeros(program.num_columns, dtype=bool))
-    if _solve(feasibility, limits)[0] is SolveStatus.INFEASIBLE:
+    if _solve(without_objective(relaxed(program)), limits)[0] is SolveStatus.INFEASIBLE:
         return SolveStatus.INFEASIBLE
     status, direction = _solve(_recession(program), limits)
     if status is SolveStatus.OPTIMAL and direction is not None:
@@ -36,14 +34,15 @@ def _recession(program: Program) -> Program:
     n = program.num_columns
     quadratic = program.quadratic if program.quadratic is not None else sp.csr_array((0, n))
     still = np.zeros(quadratic.shape[0])
-    return Program(
-        cost=program.cost,
-        rows=sp.vstack([program.rows, quadratic], format="csr"),
-        row_lb=np.concatenate([np.where(np.isfinite(program.row_lb), 0.0, -np.inf), still]),
-        row_ub=np.concatenate([np.where(np.isfinite(program.row_ub), 0.0, np.inf), still]),
+    directions = derive(
+        relaxed(program),
+        row_lb=np.where(np.isfinite(program.row_lb), 0.0, -np.inf),
+        row_ub=np.where(np.isfinite(program.row_ub), 0.0, np.inf),
         lb=np.where(np.isfinite(program.lb), 0.0, -1.0),
         ub=np.where(np.isfinite(program.ub), 0.0, 1.0),
+        quadratic=None,
     )
+    return add_rows(directions, quadratic, still, still)
 
 
 def _solve(program: Program, limits: Limits) -> tuple[SolveStatus, np.ndarray | None]:

@@ -15,6 +15,7 @@ import piqp
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
+from dcembed.program.derive import derive
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
 from dcembed.solvers.diagnosis import diagnose
@@ -72,8 +73,8 @@ class PiqpSession(EditedMatrices):
             self._remote = None
 
     def _current(self) -> Program:
-        rows = {"rows": self._rows, "row_lb": self._row_lb, "row_ub": self._row_ub}
-        return replace(self._program, cost=self._cost, lb=self._lb, ub=self._ub, **rows)
+        rows = {"rows": self._rows, "row_lb": self._row_lb, "row_ub": self._row_ub, "row_names": None}
+        return derive(self._program, cost=self._cost, lb=self._lb, ub=self._ub, **rows)
 
     def _problem(self) -> dict[str, Array]:
         """The arrays of min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u."""

@@ -17,7 +17,8 @@ import pyscipopt
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
-from dcembed.program.indicators import relaxed, settled_rows
+from dcembed.program.derive import relaxed
+from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
 from dcembed.solvers.edited_program import EditedMatrices

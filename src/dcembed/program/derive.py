@@ -1,0 +1,142 @@
+"""Programs made from other programs: the one way in which they are.
+
+Each verb takes all fields along, so that none is lost, and checks nothing again: what is made from a valid program by these steps
+is valid. `tests/program/test_derive.py` fills every field and shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.program.cones import ConeConstraint, QuadraticConstraint
+from dcembed.program.matrices import set_fields
+from dcembed.program.program import Indicator, Program
+
+Array = np.ndarray
+T = TypeVar("T", Program, Indicator, QuadraticConstraint, ConeConstraint)
+
+
+def derive(program: Program, **changes: object) -> Program:
+    """The program with some fields replaced; every other field is that of `program`."""
+    return _copy(program, changes)
+
+
+def minimized(program: Program) -> Program:
+    """The same program as a minimization."""
+    if not program.maximize:
+        return program
+    quadratic = -program.quadratic if program.quadratic is not None else None
+    return derive(program, cost=-program.cost, quadratic=quadratic, offset=-program.offset, maximize=False)
+
+
+def relaxed(program: Program) -> Program:
+    """The program without integers, and so without indicators."""
+    return derive(program, integer=np.zeros(program.num_columns, dtype=bool), indicators=())
+
+
+def without_objective(program: Program) -> Program:
+    """The constraints alone."""
+    return derive(program, cost=np.zeros(program.num_columns), quadratic=None, offset=0.0)
+
+
+def keep_columns(program: Program, kept: Array) -> Program:
+    """The program over the columns `kept` (in increasing order); nothing may use the others, apart from the objective."""
+    position = np.full(program.num_columns, -1)
+    position[kept] = np.arange(kept.size)
+    numbers = kept if program.column_numbers is None else program.column_numbers[kept]
+    return derive(
+        program,
+        cost=program.cost[kept],
+        quadratic=_block(program.quadratic, kept) if program.quadratic is not None else None,
+        rows=sp.csr_array(program.rows[:, kept]),
+        lb=program.lb[kept],
+        ub=program.ub[kept],
+        integer=program.integer[kept],
+        indicators=tuple(
+            _copy(i, {"column": int(position[i.column]), "coefficients": sp.csr_array(i.coefficients[:, kept])}) for i in program.indicators
+        ),
+        quadratic_constraints=tuple(_restrict(constraint, kept) for constraint in program.quadratic_constraints),
+        cones=tuple(_copy(cone, {"matrix": sp.csr_array(cone.matrix[:, kept])}) for cone in program.cones),
+        column_names=tuple(program.column_names[j] for j in kept) if program.column_names is not None else None,
+        column_numbers=numbers,
+    )
+
+
+def add_columns(program: Program, lb: Array, ub: Array, cost: Array | None = None, integer: Array | None = None) -> Program:
+    """The program with more columns behind its own, which no row uses yet."""
+    extra, n = lb.size, program.num_columns
+    size = n + extra
+    numbers = np.arange(n) if program.column_numbers is None else program.column_numbers
+    return derive(
+        program,
+        cost=np.concatenate([program.cost, np.zeros(extra) if cost is None else cost]),
+        quadratic=widened(program.quadratic, size, size) if program.quadratic is not None else None,
+        rows=widened(program.rows, program.num_rows, size),
+        lb=np.concatenate([program.lb, lb]),
+        ub=np.concatenate([program.ub, ub]),
+        integer=np.concatenate([program.integer, np.zeros(extra, dtype=bool) if integer is None else integer]),
+        indicators=tuple(_copy(i, {"coefficients": widened(i.coefficients, 1, size)}) for i in program.indicators),
+        quadratic_constraints=tuple(_widen(constraint, size) for constraint in program.quadratic_constraints),
+        cones=tuple(_copy(cone, {"matrix": widened(cone.matrix, cone.matrix.shape[0], size)}) for cone in program.cones),
+        column_names=(*program.column_names, *[""] * extra) if program.column_names is not None else None,
+        column_numbers=np.concatenate([numbers, np.full(extra, -1)]),
+    )
+
+
+def keep_rows(program: Program, kept: Array) -> Program:
+    """The program with some of its rows only."""
+    return derive(
+        program,
+        rows=sp.csr_array(program.rows[kept]),
+        row_lb=program.row_lb[kept],
+        row_ub=program.row_ub[kept],
+        row_names=tuple(program.row_names[i] for i in kept) if program.row_names is not None else None,
+    )
+
+
+def add_rows(program: Program, matrix: sp.csr_array, lb: Array, ub: Array, names: Sequence[str] | None = None) -> Program:
+    """The program with more rows behind its own."""
+    named = program.row_names is not None or names is not None
+    old = program.row_names if program.row_names is not None else ("",) * program.num_rows
+    return derive(
+        program,
+        rows=sp.csr_array(sp.vstack([program.rows, matrix], format="csr")),
+        row_lb=np.concatenate([program.row_lb, lb]),
+        row_ub=np.concatenate([program.row_ub, ub]),
+        row_names=(*old, *(names if names is not None else [""] * lb.size)) if named else None,
+    )
+
+
+def widened(matrix: sp.csr_array, num_rows: int, num_columns: int) -> sp.csr_array:
+    """The same entries in a matrix of at least the same shape."""
+    indptr = np.concatenate([matrix.indptr, np.full(num_rows - matrix.shape[0], matrix.indptr[-1])])
+    return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(num_rows, num_columns))
+
+
+def _restrict(constraint: QuadraticConstraint, kept: Array) -> QuadraticConstraint:
+    quadratic, coefficients = _block(constraint.quadratic, kept), sp.csr_array(constraint.coefficients[:, kept])
+    return _copy(constraint, {"quadratic": quadratic, "coefficients": coefficients})
+
+
+def _widen(constraint: QuadraticConstraint, size: int) -> QuadraticConstraint:
+    quadratic, coefficients = widened(constraint.quadratic, size, size), widened(constraint.coefficients, 1, size)
+    return _copy(constraint, {"quadratic": quadratic, "coefficients": coefficients})
+
+
+def _block(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
+    return sp.csr_array(matrix[kept][:, kept])
+
+
+def _copy(original: T, changes: dict[str, object]) -> T:
+    """A copy whose fields are those of the original, apart from the changes; nothing is checked or computed again."""
+    names = {field.name for field in fields(original)}
+    if not changes.keys() <= names:
+        raise TypeError(f"{type(original).__name__} has no field {sorted(changes.keys() - names)}.")
+    copy = object.__new__(type(original))
+    set_fields(copy, **{name: changes.get(name, getattr(original, name)) for name in names})
+    return copy
