@@ -138,3 +138,34 @@ def test_embeddings_must_fit_the_program():
     network = random_mlp(0, (1, 4, 1))
     with pytest.raises(InputError, match=re.escape("Embedding 0: outputs name column 5, but columns go from 0 to 1.")):
         dcembed.solve(Program(cost=[1.0, 1.0]), Embedding(network, [0], [5]), options=quiet())
+
+
+def test_what_is_violated_is_told_by_name_and_in_the_summary():
+    network = random_mlp(3, (1, 4, 1))
+    program = Program(
+        cost=[0.0, 1.0], rows=[[1.0, 1.0]], row_lb=1e3, lb=[-1.0, -np.inf], ub=[1.0, np.inf], column_names=["x", "y"], row_names=["demand"]
+    )
+    result = dcembed.solve(program, Embedding(network, [0], [1]), options=quiet(max_iterations=2))
+    (worst,) = result.worst_violations
+    assert worst.constraint == "row 'demand'"
+    assert worst.amount == result.violation
+    assert f"Violated    row 'demand': {worst.amount:.3g}\n" in result.summary()
+
+
+def test_without_a_point_nothing_is_known_to_be_violated():
+    program = Program(cost=[0.0, 1.0], rows=[[1.0, 0.0]], row_lb=5.0, lb=[-1.0, -np.inf], ub=[1.0, np.inf])
+    result = dcembed.solve(program, Embedding(random_mlp(3, (1, 4, 1)), [0], [1]), options=quiet())
+    assert result.x is None
+    assert result.worst_violations == ()
+    assert result.verify().violation == np.inf
+    assert "Violated" not in result.summary()
+
+
+def test_a_maximization_is_reported_as_the_user_wrote_it(capsys):
+    program = Program(cost=[-0.1, 1.0], offset=50.0, lb=[-1.0, -np.inf], ub=[1.0, np.inf], maximize=True)
+    result = dcembed.solve(program, Embedding(random_mlp(3, (1, 4, 1)), [0], [1]), options=quiet(verbose=True))
+    assert result.objective > 0
+    objectives = [objective for _, objective in result.incumbents]
+    assert objectives == sorted(objectives)
+    assert all(record.objective > 0 for record in result.history)
+    assert f"{result.objective:.9g}" in capsys.readouterr().out

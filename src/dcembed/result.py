@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.verify import KINDS, Verification, Violation, verify
+from dcembed.embedded.verify import NO_POINT, Verification, Violation, verify
 from dcembed.program.program import Program
 
 Array = np.ndarray
@@ -36,7 +37,7 @@ class Status(Enum):
     )
     INFEASIBLE = "The solver found an exact encoding of the networks infeasible: no point satisfies all constraints, to its tolerances."
     HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
-    UNBOUNDED = "The objective is unbounded below in a subproblem. Bound the columns, above all those the network's inputs depend on."
+    UNBOUNDED = "The objective is unbounded in a subproblem. Bound the columns, above all those the network's inputs depend on."
     NUMERICAL_ERROR = (
         "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "
         "columns to similar sizes."
@@ -160,7 +161,7 @@ class Result:
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
         if self.x is None:
-            return Verification(np.nan, **dict.fromkeys(KINDS, np.inf))
+            return NO_POINT
         return verify(self.program, self.embeddings, self.x)
 
     @property
@@ -191,7 +192,7 @@ class Result:
 
 
 def build_result(
-    status: Status, x: Array | None, program: Program, embeddings: Sequence[Embedding], feasibility_tol: float, **rest
+    status: Status, x: Array | None, program: Program, embeddings: Sequence[Embedding], feasibility_tol: float, **rest: Any
 ) -> Result:
     """A result whose objective and violation are measured here, from the problem alone."""
     measured = verify(program, embeddings, x) if x is not None else None

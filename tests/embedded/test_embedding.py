@@ -146,3 +146,9 @@ def test_columns_that_the_program_does_not_have_are_refused_word_by_word(inputs,
     program = Program(cost=np.zeros(10))
     check_embeddings(program, [good])
     assert message(check_embeddings, program, [good, Embedding(TWO_TO_ONE, inputs, outputs)]) == expected
+
+
+def test_a_column_that_stands_for_two_predictions_is_called_by_its_name():
+    program = Program(cost=np.zeros(3), column_names=["a", "b", "yield"])
+    twice = Embedding(ONE_TO_ONE, [[0], [1]], [[2], [2]])
+    assert message(check_embeddings, program, [twice]).startswith("Embedding 0: column 'yield' stands for more than one prediction.")

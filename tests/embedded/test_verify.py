@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dcembed
-from dcembed import Embedding, Indicator, Program, build_mlp, verify
+from dcembed import ConeConstraint, Embedding, Indicator, Program, QuadraticConstraint, build_mlp, verify
 from dcembed.embedded.verify import predict
 from dcembed.errors import InputError
 
@@ -128,3 +128,45 @@ def test_predict_follows_networks_that_feed_each_other():
     w = predict(chain, np.array([3.0, 0.0, 0.0]))
     assert w.tolist() == [3.0, 3.0, 6.0]
     assert verify(Program(cost=np.zeros(3)), chain, w).violation == 0.0
+
+
+NAMED = Program(
+    cost=[1.0, 1.0, 0.0],
+    rows=[[1.0, 1.0, 0.0]],
+    row_ub=1.0,
+    lb=0.0,
+    ub=[5.0, 1.0, np.inf],
+    integer=[1],
+    indicators=[Indicator(1, 1, [1.0, 0.0, 0.0], ub=0.0, name="off")],
+    quadratic_constraints=[QuadraticConstraint(np.diag([2.0, 0.0, 0.0]), ub=9.0, name="disc")],
+    cones=[ConeConstraint([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], [6.0, 0.0], names=["ball"])],
+    column_names=["load", "switch", "yield"],
+    row_names=["capacity"],
+)
+YIELD = [Embedding(HINGE, [0], [2])]
+
+
+@pytest.mark.parametrize(
+    ("w", "worst"),
+    [
+        ([0.5, 0.0, 0.5], []),
+        ([1.5, 0.0, 1.5], [("row 'capacity'", 0.5)]),
+        ([0.5, 0.0, 0.75], [("prediction in column 'yield'", 0.25)]),
+        ([0.0, 0.25, 0.0], [("integrality of column 'switch'", 0.25)]),
+        ([-0.5, 0.0, 0.0], [("bounds of column 'load'", 0.5)]),
+        ([3.5, 0.0, 3.5], [("quadratic constraint 'disc'", 3.25), ("row 'capacity'", 2.5)]),
+        # Of four that do not hold the worst three are named.
+        ([3.5, 1.0, 3.5], [("indicator 'off'", 3.5), ("row 'capacity'", 3.5), ("quadratic constraint 'disc'", 3.25)]),
+        ([7.0, 0.0, 7.0], [("quadratic constraint 'disc'", 40.0), ("row 'capacity'", 6.0), ("bounds of column 'load'", 2.0)]),
+    ],
+)
+def test_the_worst_violations_are_named_worst_first(w, worst):
+    found = verify(NAMED, YIELD, np.array(w)).worst
+    assert sorted((v.constraint, v.amount) for v in found) == sorted(worst)
+    assert [v.amount for v in found] == sorted((v.amount for v in found), reverse=True)
+
+
+def test_without_names_the_worst_violations_are_numbered():
+    program = Program(cost=[0.0, 0.0], rows=[[1.0, 0.0], [0.0, 1.0]], row_ub=1.0, cones=[ConeConstraint([[0.0, 0.0], [1.0, 0.0]])])
+    found = verify(program, [], np.array([1.5, 3.0])).worst
+    assert [str(v) for v in found] == ["row 1: 2", "cone 0: 1.5", "row 0: 0.5"]

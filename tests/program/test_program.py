@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
-from dcembed import Indicator, Program
+from dcembed import ConeConstraint, Indicator, Program, QuadraticConstraint
 from dcembed.errors import InputError
 from strategies import seeds
 
@@ -264,3 +264,66 @@ def test_the_convexity_check_agrees_with_the_eigenvalues(seed):
         Program(cost=np.zeros(n), quadratic=q)
     elif np.linalg.eigvalsh(q)[0] < -1e-6 * np.abs(q).max():
         assert "not positive semidefinite" in message(Program, cost=np.zeros(n), quadratic=q)
+
+
+def named(**changes) -> Program:
+    """A load x and a switch b, each constraint with a name."""
+    parts = {
+        "cost": [1.0, 1.0],
+        "rows": [[1.0, 1.0], [1.0, -1.0]],
+        "lb": 0.0,
+        "ub": [5.0, 1.0],
+        "integer": [1],
+        "indicators": [Indicator(1, 1, [1.0, 0.0], ub=0.0, name="off"), Indicator(1, 0, [1.0, 0.0], ub=4.0)],
+        "quadratic_constraints": [QuadraticConstraint(np.eye(2), ub=9.0, name="disc"), QuadraticConstraint(np.eye(2), ub=9.0)],
+        "cones": [ConeConstraint(np.eye(2)), ConeConstraint(np.ones((2, 2)), sizes=[1, 1], names=["left", "right"])],
+        "column_names": ["load", "switch"],
+        "row_names": ["capacity", ""],
+    }
+    return Program(**(parts | changes))
+
+
+def test_everything_is_called_by_its_name_or_else_its_number():
+    program = named()
+    assert [program.column_label(j) for j in range(2)] == ["column 'load'", "column 'switch'"]
+    assert [program.row_label(i) for i in range(2)] == ["row 'capacity'", "row 1"]
+    assert [program.indicator_label(k) for k in range(2)] == ["indicator 'off'", "indicator 1"]
+    assert [program.quadratic_label(k) for k in range(2)] == ["quadratic constraint 'disc'", "quadratic constraint 1"]
+    assert [program.cone_label(k) for k in range(3)] == ["cone 0", "cone 'left'", "cone 'right'"]
+    unnamed = named(column_names=None, row_names=None)
+    assert (unnamed.column_label(1), unnamed.row_label(0)) == ("column 1", "row 0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"lb": [6.0, 0.0]}, "Program: the bounds of column 'load' cross: lb = 6 > ub = 5."),
+        ({"lb": [np.nan, 0.0]}, "Program: a bound of column 'load' is NaN. Use -inf or inf for none."),
+        ({"row_lb": [1.0, 1.0], "row_ub": [0.0, 2.0]}, "Program: the bounds of row 'capacity' cross: lb = 1 > ub = 0."),
+        (
+            {"integer": []},
+            "Program: indicator 'off' is on column 'switch', which is not binary. Make it integer with lb = 0 and ub = 1.",
+        ),
+        (
+            {"quadratic_constraints": [QuadraticConstraint(np.eye(3), name="disc")]},
+            "Program: quadratic constraint 'disc' has 3 columns but the program has 2.",
+        ),
+        ({"cones": [ConeConstraint(np.eye(3), names=["ball"])]}, "Program: cone 'ball' has 3 columns but the program has 2."),
+        ({"column_names": ["load"]}, "Program: column_names has 1 names but there are 2 columns: one each is expected."),
+        ({"row_names": ["a", "b", "c"]}, "Program: row_names has 3 names but there are 2 rows: one each is expected."),
+    ],
+)
+def test_errors_use_the_names(changes, expected):
+    assert message(named, **changes) == expected
+
+
+def test_an_indicator_whose_bounds_cross_is_called_by_its_name():
+    assert message(Indicator, 1, 1, [1.0], lb=2.0, ub=1.0, name="off") == "Program: the bounds of indicator 'off' cross: lb = 2 > ub = 1."
+    assert "indicator on column 1" in message(Indicator, 1, 1, [1.0], lb=2.0, ub=1.0)
+
+
+def test_a_maximization_has_the_users_objective_and_a_concave_quadratic():
+    program = Program(cost=[3.0], quadratic=[[-2.0]], offset=1.0, ub=10.0, maximize=True)
+    assert (program.maximize, program.sense, Program(cost=[1.0]).sense) == (True, -1.0, 1.0)
+    assert program.objective(np.array([2.0])) == 3.0
+    assert "so what is maximized is not concave" in message(Program, cost=[3.0], quadratic=[[2.0]], maximize=True)

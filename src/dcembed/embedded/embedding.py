@@ -130,7 +130,7 @@ def check_embeddings(program: Program, embeddings: list[Embedding]) -> None:
         if np.unique(embedding.outputs).size != embedding.outputs.size:
             values, counts = np.unique(embedding.outputs, return_counts=True)
             raise InputError(
-                f"Embedding {number}: column {values[counts > 1][0]} stands for more than one prediction. "
+                f"Embedding {number}: {program.column_label(int(values[counts > 1][0]))} stands for more than one prediction. "
                 "Give each prediction its own column and add a row if two must be equal."
             )
 

@@ -48,7 +48,7 @@ class Verification:
     @property
     def violation(self) -> float:
         """V, the largest violation of any kind."""
-        return max(getattr(self, kind) for kind in KINDS)
+        return max(float(getattr(self, kind)) for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ class Violation:
 
 KINDS = tuple(field.name for field in fields(Verification) if field.name not in ("objective", "worst"))
 NUM_WORST = 3
+
+# What is known where there is no point to measure.
+NO_POINT = Verification(
+    objective=np.nan,
+    rows=np.inf,
+    bounds=np.inf,
+    integrality=np.inf,
+    indicators=np.inf,
+    predictions=np.inf,
+    quadratics=np.inf,
+    cones=np.inf,
+)
 
 
 def verify(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verification:
@@ -110,7 +122,8 @@ def _excess(program: Program, w: Array) -> dict[str, Array]:
 
 
 def _outside(value: Array, lb: Array, ub: Array) -> Array:
-    return np.maximum(np.maximum(lb - value, value - ub), 0.0)
+    outside: Array = np.maximum(np.maximum(lb - value, value - ub), 0.0)
+    return outside
 
 
 def _largest(amounts: Array) -> float:
@@ -137,13 +150,12 @@ def _worst(program: Program, embeddings: Sequence[Embedding], excess: dict[str, 
 def _labels(program: Program, embeddings: Sequence[Embedding]) -> dict[str, Callable[[int], str]]:
     """For each kind, what a constraint is called by its number."""
     outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
-    names = program.cone_rows.names
     return {
         "rows": program.row_label,
         "bounds": lambda j: f"bounds of {program.column_label(j)}",
         "integrality": lambda j: f"integrality of {program.column_label(j)}",
         "indicators": program.indicator_label,
         "predictions": lambda p: f"prediction in {program.column_label(int(outputs[p]))}",
-        "quadratics": lambda q: f"quadratic constraint {program.quadratic_constraints[q].name or q}",
-        "cones": lambda c: f"cone {(names[c] if names else '') or c}",
+        "quadratics": program.quadratic_label,
+        "cones": program.cone_label,
     }

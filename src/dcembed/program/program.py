@@ -64,7 +64,8 @@ class Indicator:
         if value not in (0, 1):
             raise InputError(f"An indicator's value is 0 or 1, received {value!r}.")
         set_fields(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub), name=name)
-        _check_interval(np.array([self.lb]), np.array([self.ub]), lambda _: f"indicator on column {self.column}")
+        label = f"indicator {name!r}" if name else f"indicator on column {self.column}"
+        _check_interval(np.array([self.lb]), np.array([self.ub]), lambda _: label)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -182,7 +183,7 @@ class Program:
 
     @property
     def num_rows(self) -> int:
-        return self.rows.shape[0]
+        return int(self.rows.shape[0])
 
     @property
     def num_integers(self) -> int:
@@ -241,19 +242,25 @@ class Program:
 
     def column_label(self, column: int) -> str:
         """What messages call a column: its name, or its number in the user's program."""
-        if self.column_names is not None and self.column_names[column]:
-            return f"column {self.column_names[column]!r}"
-        return f"column {column if self.column_numbers is None else self.column_numbers[column]}"
+        number = column if self.column_numbers is None else int(self.column_numbers[column])
+        return _label("column", self.column_names[column] if self.column_names is not None else None, number)
 
     def row_label(self, row: int) -> str:
         """What messages call a row: its name or its number."""
-        named = self.row_names is not None and self.row_names[row]
-        return f"row {named!r}" if named else f"row {row}"
+        return _label("row", self.row_names[row] if self.row_names is not None else None, row)
 
     def indicator_label(self, number: int) -> str:
         """What messages call an indicator: its name or its number."""
-        name = self.indicators[number].name
-        return f"indicator {name!r}" if name else f"indicator {number}"
+        return _label("indicator", self.indicators[number].name, number)
+
+    def quadratic_label(self, number: int) -> str:
+        """What messages call a quadratic constraint: its name or its number."""
+        return _label("quadratic constraint", self.quadratic_constraints[number].name, number)
+
+    def cone_label(self, number: int) -> str:
+        """What messages call a cone, counted over all of `cones`: its name or its number."""
+        names = self.cone_rows.names
+        return _label("cone", names[number] if names is not None else None, number)
 
     def objective(self, w: Array) -> float:
         """1/2 w'Qw + c'w + offset."""
@@ -290,6 +297,10 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def _label(noun: str, name: str | None, number: int) -> str:
+    return f"{noun} {name!r}" if name else f"{noun} {number}"
+
+
 def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...] | None:
     if names is None:
         return None
@@ -299,7 +310,7 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
     return listed
 
 
-def _quadratic(matrix: MatrixLike, n: int, maximize: bool) -> sp.csr_array | None:
+def _quadratic(matrix: MatrixLike | None, n: int, maximize: bool) -> sp.csr_array | None:
     if matrix is None:
         return None
     quadratic = as_sparse(matrix)
@@ -318,7 +329,7 @@ def _quadratic(matrix: MatrixLike, n: int, maximize: bool) -> sp.csr_array | Non
     return quadratic
 
 
-def _vector(value, size: int, default: float, name: str, what: str) -> Array:
+def _vector(value: ArrayLike | None, size: int, default: float, name: str, what: str) -> Array:
     if value is None:
         return np.full(size, default)
     array = np.array(value, dtype=np.float64)
@@ -329,7 +340,7 @@ def _vector(value, size: int, default: float, name: str, what: str) -> Array:
     return array
 
 
-def _mask(value, n: int) -> Array:
+def _mask(value: ArrayLike | None, n: int) -> Array:
     if value is None:
         return np.zeros(n, dtype=bool)
     array = np.asarray(value)
@@ -373,8 +384,11 @@ def _check_indicators(program: Program) -> None:
 
 def _check_widths(program: Program) -> None:
     n = program.num_columns
-    widths = [(f"quadratic constraint {number}", constraint.num_columns) for number, constraint in enumerate(program.quadratic_constraints)]
-    widths += [(f"cone {number}", cone.num_columns) for number, cone in enumerate(program.cones)]
-    for name, width in widths:
+    widths = [(program.quadratic_label(number), constraint.num_columns) for number, constraint in enumerate(program.quadratic_constraints)]
+    # A ConeConstraint may hold several cones; the name of the first stands for all.
+    widths += [
+        (_label("cone", cone.names[0] if cone.names else None, number), cone.num_columns) for number, cone in enumerate(program.cones)
+    ]
+    for label, width in widths:
         if width != n:
-            raise InputError(f"Program: {name} has {width} columns but the program has {n}.")
+            raise InputError(f"Program: {label} has {width} columns but the program has {n}.")
