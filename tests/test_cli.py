@@ -53,10 +53,12 @@ def test_the_same_objective_as_the_matrix_form(folder, name, text, problem, inpu
 def test_everything_is_written(folder, capsys):
     assert main([*MILP, "--solution", "a.sol", "--trace", "a.csv", "--plot", "a.png", "--time-limit", "60"]) == 0
     said = capsys.readouterr().out
-    assert "milp.lp: Program(6 columns, 4 rows, 3 integers), maximized (the log shows minus the objective)" in said
+    assert "milp.lp: Program(6 columns, 4 rows, 3 integers), maximized\n" in said
     assert "y = f(x0, x1)" in said
     assert "penalty convex-concave procedure" in said
-    assert "Objective of the file, maximized: 1.49321756" in said
+    # The log and the closing lines have the sense of the file.
+    assert "Point       objective 1.49321756" in said
+    assert "-1.4932" not in said
     assert "# Objective value = 1.49321" in (folder / "a.sol").read_text()
     with (folder / "a.csv").open() as stream:
         objectives = [float(row["objective"]) for row in csv.DictReader(stream)]
@@ -76,6 +78,13 @@ def test_no_feasible_point_is_exit_code_1(folder, capsys):
     assert "no point found" in capsys.readouterr().out
     assert (folder / "a.svg").exists()
     assert main([*SOLVE, "--time-limit", "0", "--quiet"]) == 1
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_an_infeasible_point_is_told_with_what_it_violates_by_name(folder, capsys, quiet):
+    (folder / "zero.sol").write_text("x0 0.0\n")
+    assert main([*SOLVE, *quiet, "--start", "zero.sol", "--option", "max_iterations=0"]) == 1
+    assert "row 'total': 1" in capsys.readouterr().out
 
 
 def test_a_solution_is_a_start(folder, capsys):
@@ -290,7 +299,7 @@ def run_module(*argv, **settings):
 
 
 def test_the_module_is_the_command(folder):
-    process = run_module("solve", "none.lp", cwd=folder)
+    process = run_module("solve", "none.lp", *SOLVE[2:], cwd=folder)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (2, "", "dcembed: There is no file none.lp.\n")
 

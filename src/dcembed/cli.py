@@ -12,11 +12,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError
 from dcembed.options import Options
 from dcembed.version import __version__
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dcembed.embedded.embedding import AffineInputs
+    from dcembed.frontends.contract import Extraction
+    from dcembed.frontends.files_ import ModelFile, NetworkEntry
+    from dcembed.result import Result
+
+    Array = np.ndarray
 
 FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
 PICTURES = (".png", ".pdf", ".svg")
@@ -92,49 +102,52 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
 
 
 def _solve(arguments: argparse.Namespace) -> int:
-    from dcembed.engine.solve import solve
-    from dcembed.frontends.files_ import SOLUTIONS, read_host, read_start, write_solution, write_trace
+    from dcembed.frontends import files_
+    from dcembed.frontends.contract import solve_model
     from dcembed.plot import plot_run, require_matplotlib
 
     options = _read_options(arguments)
-    _check_target(arguments.solution, SOLUTIONS)
+    _check_target(arguments.solution, files_.SOLUTIONS)
     _check_target(arguments.trace, (".csv",))
     _check_target(arguments.plot, PICTURES)
     if arguments.plot:
         require_matplotlib()
-    host = read_host(arguments.host)
-    embeddings = _read_networks(arguments, host)
-    start = None if arguments.start is None else [read_start(path, host) for path in arguments.start]
-    if options.verbose:
-        _describe(arguments.host, host, embeddings)
-    result = solve(host.program, embeddings, start=start, options=options)
-    if host.sense < 0 and result.x is not None and options.verbose:
-        print(f"Objective of the file, maximized: {-result.objective:.9g}")
+    model = files_.ModelFile(arguments.host, _read_networks(arguments), arguments.solution, arguments.trace)
+    result = solve_model(files_, model, options, lambda extraction: _begin(arguments, options, extraction))
     if not options.verbose:
-        print(_closing_line(result, host.sense))
-    for target, write in ((arguments.solution, write_solution), (arguments.trace, write_trace)):
+        print(_closing_line(result))
+    for target in (arguments.solution, arguments.trace):
         if target:
-            write(target, host, result)
             print(f"Written: {target}")
     if arguments.plot:
-        plot_run(result, arguments.plot, host.sense, f"{Path(arguments.host).name}: {result.status.name}")
+        plot_run(result, arguments.plot, f"{Path(arguments.host).name}: {result.status.name}")
         print(f"Picture: {arguments.plot}")
     return FOUND if result.is_feasible else NONE_FOUND
 
 
-def _read_networks(arguments: argparse.Namespace, host: Any) -> list[Any]:
-    from dcembed.frontends.files_ import build_embedding, read_embeddings
+def _begin(arguments: argparse.Namespace, options: Options, extraction: Extraction[ModelFile]) -> list[Array] | None:
+    """Show what was read, before the run begins from the points that were asked for."""
+    from dcembed.frontends.files_ import read_start
+
+    start = None if arguments.start is None else [read_start(path, extraction.program) for path in arguments.start]
+    if options.verbose:
+        _describe(extraction)
+    return start
+
+
+def _read_networks(arguments: argparse.Namespace) -> list[NetworkEntry] | str:
+    from dcembed.frontends.files_ import NetworkEntry
 
     single = {"--network": arguments.network, "--inputs": arguments.inputs, "--outputs": arguments.outputs}
     given = [name for name, value in single.items() if value is not None]
     if arguments.embeddings:
         if given or arguments.input_shape:
             raise InputError(f"--embeddings stands for {', '.join(single)}; give one or the other.")
-        return read_embeddings(arguments.embeddings, host)
+        return str(arguments.embeddings)
     if len(given) < len(single):
         missing = " and ".join(name for name in single if name not in given)
         raise InputError(f"{missing} missing. Give --network, --inputs and --outputs, or --embeddings.")
-    return [build_embedding(host, arguments.network, arguments.inputs, arguments.outputs, arguments.input_shape)]
+    return [NetworkEntry(arguments.network, arguments.inputs, arguments.outputs, arguments.input_shape)]
 
 
 def _read_options(arguments: argparse.Namespace) -> Options:
@@ -193,25 +206,27 @@ def _check_target(target: str | None, suffixes: tuple[str, ...]) -> None:
         raise InputError(f"{target} cannot be written: no permission, or it is a folder.")
 
 
-def _describe(name: str, host: Any, embeddings: list[Any]) -> None:
+def _describe(extraction: Extraction[ModelFile]) -> None:
     """Which columns go where: patterns should hold no surprise."""
-    print(f"{name}: {host.program}, {'minimized' if host.sense > 0 else 'maximized (the log shows minus the objective)'}")
-    for embedding in embeddings:
-        points = embedding.affine_inputs(host.program.num_columns)
+    from dcembed.frontends.files_ import column_names
+
+    program, names = extraction.program, column_names(extraction.program)
+    print(f"{extraction.handle.host}: {program}, {'maximized' if program.maximize else 'minimized'}")
+    for embedding in extraction.embeddings:
+        points = embedding.affine_inputs(program.num_columns)
+        num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
         print(f"  {embedding.network}")
         shown = min(3, embedding.num_evaluations)
         for row in range(shown):
-            entries = [
-                _show_entry(points, row, j, embedding.network.num_inputs, host.names) for j in range(min(6, embedding.network.num_inputs))
-            ]
-            outputs = [host.names[column] for column in embedding.outputs[row][:6]]
-            print(f"    {_join(outputs, embedding.network.num_outputs)} = f({_join(entries, embedding.network.num_inputs)})")
+            entries = [_show_entry(points, row, j, num_inputs, names) for j in range(min(6, num_inputs))]
+            outputs = [names[column] for column in embedding.outputs[row][:6]]
+            print(f"    {_join(outputs, num_outputs)} = f({_join(entries, num_inputs)})")
         if embedding.num_evaluations > shown:
             print(f"    ... {embedding.num_evaluations} evaluations")
     print()
 
 
-def _show_entry(points: Any, row: int, j: int, width: int, names: list[str]) -> str:
+def _show_entry(points: AffineInputs, row: int, j: int, width: int, names: Sequence[str]) -> str:
     line = points.matrix[[row * width + j]]
     return names[int(line.indices[0])] if line.nnz else f"{points.offset[row, j]:g}"
 
@@ -220,13 +235,11 @@ def _join(entries: list[str], total: int) -> str:
     return ", ".join([*entries, *(["..."] if total > len(entries) else [])])
 
 
-def _closing_line(result: Any, sense: int) -> str:
+def _closing_line(result: Result) -> str:
     if result.x is None:
         return f"{result.status.name}: no point found, {result.seconds:.2f} s"
-    kind = "feasible" if result.is_feasible else "NOT feasible"
-    return (
-        f"{result.status.name}: objective {sense * result.objective:.9g}, violation {result.violation:.2g} ({kind}), {result.seconds:.2f} s"
-    )
+    kind = "feasible" if result.is_feasible else "NOT feasible: " + "; ".join(map(str, result.worst_violations))
+    return f"{result.status.name}: objective {result.objective:.9g}, violation {result.violation:.2g} ({kind}), {result.seconds:.2f} s"
 
 
 # info

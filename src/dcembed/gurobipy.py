@@ -12,7 +12,12 @@ Examples
 """
 
 from dcembed.errors import NoSolutionError
-from dcembed.frontends.gurobipy_ import Model, optimize
-from dcembed.frontends.gurobipy_predictor import PredictorConstr, add_predictor_constr
+from dcembed.frontends.packages import missing_package
+
+try:
+    from dcembed.frontends.gurobipy_optimize import Model, optimize
+    from dcembed.frontends.gurobipy_predictor import PredictorConstr, add_predictor_constr
+except ModuleNotFoundError as error:
+    raise missing_package(error, "gurobipy", "gurobi") from None
 
 __all__ = ["Model", "NoSolutionError", "PredictorConstr", "add_predictor_constr", "optimize"]

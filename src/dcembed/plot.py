@@ -22,7 +22,7 @@ def require_matplotlib() -> None:
         ) from None
 
 
-def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") -> None:
+def plot_run(result: Result, path: str | Path, title: str = "") -> None:
     """Draw the incumbents over time, and below them the violation of every candidate.
 
     Parameters
@@ -31,8 +31,6 @@ def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") 
         Of `dcembed.solve`.
     path
         A .png, .pdf or .svg file.
-    sense
-        -1 where the user's model maximizes: the objective is shown as the user wrote it.
     title
         A line above the picture.
     """
@@ -44,7 +42,7 @@ def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") 
     FigureCanvasAgg(figure)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.4])
     end = max(result.seconds, 1e-3)
-    _draw_objective(upper, result, sense, end)
+    _draw_objective(upper, result, end)
     _draw_violation(lower, result)
     upper.set_title(title, loc="left", fontsize=11)
     lower.set_xlabel("seconds")
@@ -56,22 +54,20 @@ def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") 
     figure.savefig(path, dpi=130)
 
 
-def _draw_objective(axes, result: Result, sense: int, end: float) -> None:
+def _draw_objective(axes, result: Result, end: float) -> None:
     feasible = [record for record in result.history if record.violation <= result.feasibility_tol]
-    objectives = [sense * record.objective for record in feasible]
-    axes.plot([r.seconds for r in feasible], objectives, ".", color=GREY, markersize=6, label="feasible candidates")
-    axes.set_ylabel("objective" + (" (maximized)" if sense < 0 else " (minimized)"))
+    axes.plot([r.seconds for r in feasible], [r.objective for r in feasible], ".", color=GREY, markersize=6, label="feasible candidates")
+    axes.set_ylabel("objective" + (" (maximized)" if result.program.maximize else " (minimized)"))
     if not result.incumbents:
         axes.text(0.5, 0.5, "no feasible point was found", transform=axes.transAxes, ha="center", va="center", color=RED)
         return
     seconds, values = (np.array(part) for part in zip(*result.incumbents, strict=True))
-    values = sense * values
     axes.step([*seconds, end], [*values, values[-1]], where="post", color=BLUE, linewidth=1.8, label="best feasible point")
     axes.plot(seconds, values, "o", color=BLUE, markersize=4.5)
     axes.annotate(
         f"{values[-1]:.7g}",
         (seconds[-1], values[-1]),
-        xytext=(0, 8 if sense < 0 else -14),
+        xytext=(0, 8 if result.program.maximize else -14),
         textcoords="offset points",
         ha="left" if seconds[-1] < 0.8 * end else "right",
         color=BLUE,

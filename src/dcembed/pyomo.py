@@ -9,17 +9,14 @@
 Importing this module registers the solver.
 """
 
-from dcembed.errors import MissingPackageError
+from dcembed.frontends.contract import Extraction
+from dcembed.frontends.packages import missing_package
 
 try:
-    import pyomo.environ  # noqa: F401
+    from dcembed.frontends.pyomo_ import extract, restore
+    from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embed
+    from dcembed.frontends.pyomo_solver import DCEmbedSolver
 except ModuleNotFoundError as error:
-    if error.name is None or error.name.partition(".")[0] != "pyomo":
-        raise
-    raise MissingPackageError('dcembed.pyomo needs the package pyomo, which is not installed. Run: pip install "dcembed[pyomo]"') from None
+    raise missing_package(error, "pyomo", "pyomo") from None
 
-from dcembed.frontends.pyomo_ import Host, extract, restore
-from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embed
-from dcembed.frontends.pyomo_solver import DCEmbedSolver
-
-__all__ = ["DCEmbedSolver", "EmbeddedNetwork", "Host", "embed", "extract", "restore"]
+__all__ = ["DCEmbedSolver", "EmbeddedNetwork", "Extraction", "embed", "extract", "restore"]

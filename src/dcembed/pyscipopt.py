@@ -13,7 +13,13 @@ Examples
 """
 
 from dcembed.errors import NoSolutionError
-from dcembed.frontends.pyscipopt_ import ScipResult, optimize
-from dcembed.frontends.pyscipopt_predictor import PredictorConstr, add_predictor_constr
+from dcembed.frontends.packages import missing_package
+
+try:
+    from dcembed.frontends.pyscipopt_ import ScipResult
+    from dcembed.frontends.pyscipopt_optimize import optimize
+    from dcembed.frontends.pyscipopt_predictor import PredictorConstr, add_predictor_constr
+except ModuleNotFoundError as error:
+    raise missing_package(error, "pyscipopt", "scip") from None
 
 __all__ = ["NoSolutionError", "PredictorConstr", "ScipResult", "add_predictor_constr", "optimize"]

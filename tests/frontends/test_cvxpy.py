@@ -16,6 +16,7 @@ from frontends.problems import PROBLEMS, ConvexQP, NeuralMILP, NeuralMIQP, make_
 
 cp = pytest.importorskip("cvxpy", reason="cvxpy is not installed")
 import dcembed.cvxpy as front  # noqa: E402
+from dcembed.frontends.cvxpy_ import current_point  # noqa: E402
 
 # f of the MILP is between -BIG and BIG on its box.
 BIG = 5.0
@@ -67,7 +68,7 @@ def test_a_problem_gives_what_its_matrix_form_gives(case):
     assert verify(result.program, result.embeddings, result.x).violation <= 1e-5
     sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
     assert value == problem.value == pytest.approx(sign * expected.objective, abs=1e-6)
-    assert sign * result.objective == pytest.approx(value, abs=1e-6)
+    assert result.objective == pytest.approx(value, abs=1e-6)
     assert problem.status == "locally_solved"
     assert all(constraint.violation().max() <= 1e-5 for constraint in problem.constraints)
 
@@ -179,8 +180,9 @@ def test_solving_again_begins_where_it_was_told():
     problem.solve(method="dcembed", max_iterations=0)
     variables = {variable.name(): variable for variable in problem.variables()}
     variables["x"].value, variables["k"].value = np.array([0.5, 0.5]), 2
-    extracted = front.extract(problem)
-    assert extracted.start is not None
+    extraction = front.extract(problem)
+    point = dict(zip(extraction.program.column_names, current_point(extraction), strict=True))
+    assert (point["x[0]"], point["x[1]"], point["k"]) == (0.5, 0.5, 2.0)
     problem.solve(method="dcembed", warm_start=True)
     assert problem.value <= 0.645384 + 1e-6
 
@@ -356,6 +358,36 @@ def test_nothing_of_the_input_equalities_is_left():
     assert extracted.embeddings[0].points(w) == pytest.approx(np.array([[3.75, 2.75]]))
 
 
+def test_what_cvxpy_adds_is_called_by_what_it_was_added_for():
+    x = cp.Variable(2, name="x")
+    s = cp.Variable((2, 2), symmetric=True, name="s")
+    d = cp.Variable((2, 2), diag=True, name="d")
+    p = cp.Variable((2, 2), nonneg=True, name="p")
+    f = front.embed(NETWORK, x, name="f")
+    constraints = [
+        cp.abs(x) <= 1 + x[1],
+        (cp.norm(x) <= f[0] + 2).set_label("disc"),
+        cp.sum(s) + cp.sum(d) + cp.sum(p) <= 1,
+        cp.SOC(x[0] + 3, x),
+        (x[0] - 9 <= p.T).set_label("low"),
+    ]
+    program = front.extract(cp.Problem(cp.Minimize(f[0] + cp.max(x)), constraints)).program
+    named = set(program.column_names)
+    assert {"x[0]", "x[1]", "f[0]", "s[0,0]", "s[0,1]", "s[1,1]", "d[0,0]", "d[1,1]", "p[0,0]", "p[1,0]"} <= named
+    assert {"the objective, auxiliary", "constraint 0 (abs(x) <= 1.0 + x[1]), auxiliary[1]", "disc, auxiliary"} <= named
+    assert "s[1,0]" not in named
+    counts = {name: program.row_names.count(name) for name in program.row_names}
+    # x <= t, -x <= t and t <= 1 + x_1 for the absolute value, x_i <= t for the maximum.
+    assert counts["constraint 0 (abs(x) <= 1.0 + x[1])[1]"] == 3
+    assert counts["the objective[0]"] == counts["the objective[1]"] == 1
+    assert counts["low[0,1]"] == counts["low[1,0]"] == counts["disc"] == 1
+    (names,) = [cone.names for cone in program.cones]
+    assert sorted(names) == ["constraint 3 (SOC(reshape(x[0] + 3.0, (1,), F), x))", "disc"]
+    # Each name stands where it belongs: the row of p.T >= x[0] - 9 at [0, 1] is over p[1, 0].
+    (row,) = [program.rows[[i]] for i, name in enumerate(program.row_names) if name == "low[0,1]"]
+    assert {program.column_names[j] for j in row.indices} == {"p[1,0]", "x[0]"}
+
+
 def test_extraction_costs_about_what_cvxpy_itself_needs():
     from benchmarks.frontend_cvxpy import measure
 
@@ -367,4 +399,7 @@ def test_extraction_costs_about_what_cvxpy_itself_needs():
 def test_the_module_says_what_is_missing():
     code = "import sys; sys.modules['cvxpy'] = None; import dcembed.cvxpy"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 'MissingPackageError: dcembed.cvxpy needs the package cvxpy. Install it: pip install "dcembed[cvxpy]".' in run.stderr
+    assert (
+        'MissingPackageError: dcembed.cvxpy needs the package cvxpy, which is not installed. Run: pip install "dcembed[cvxpy]"'
+        in run.stderr
+    )

@@ -14,7 +14,17 @@ from tests.frontends.problems import ConvexQP, NeuralMILP, make_network
 import dcembed
 from dcembed.errors import InputError
 from dcembed.frontends.column_names import natural_key, select
-from dcembed.frontends.files_ import build_embedding, read_embeddings, read_host, read_start, write_solution, write_trace
+from dcembed.frontends.files_ import (
+    ModelFile,
+    NetworkEntry,
+    build_embedding,
+    extract,
+    read_embeddings,
+    read_host,
+    read_start,
+    restore,
+    write_solution,
+)
 
 QUIET = {"verbose": False}
 
@@ -23,11 +33,11 @@ QUIET = {"verbose": False}
 def test_the_same_verified_objective_as_the_matrix_form(tmp_path, name, text, problem, inputs, outputs):
     path = tmp_path / name
     path.write_text(text)
-    host = read_host(path)
-    result = dcembed.solve(host.program, build_embedding(host, problem.network, inputs, outputs), options=QUIET)
+    program = read_host(path)
+    result = dcembed.solve(program, build_embedding(program, NetworkEntry(problem.network, inputs, outputs)), options=QUIET)
     expected = dcembed.solve(*problem.matrices(), options=QUIET)
     assert result.is_feasible
-    assert abs(result.objective - expected.objective) < 1e-6
+    assert abs(program.sense * result.objective - expected.objective) < 1e-6
     assert path.read_text() == text
 
 
@@ -37,12 +47,12 @@ def test_a_file_is_the_program_it_says(tmp_path):
         "Maximize\n obj: x - 2 y + 3 + [ - 2 x^2 - 2 x * y - 6 y^2 ] / 2\nSubject To\n c1: x + y >= 1\n c2: x - 3 k = 0.5\n"
         "Bounds\n -4 <= x <= 4\n y free\n k <= 9\nGenerals\n k\nEnd\n"
     )
-    host = read_host(path)
-    assert host.names == ["x", "y", "k"]
-    assert host.sense == -1
-    program = host.program
+    program = read_host(path)
+    assert program.column_names == ("x", "y", "k")
+    assert program.row_names == ("c1", "c2")
+    assert program.maximize
     w = np.array([0.3, -0.7, 2.0])
-    assert -program.objective(w) == pytest.approx(0.3 + 1.4 + 3 + (-2 * 0.09 + 2 * 0.21 - 6 * 0.49) / 2)
+    assert program.objective(w) == pytest.approx(0.3 + 1.4 + 3 + (-2 * 0.09 + 2 * 0.21 - 6 * 0.49) / 2)
     assert np.array_equal(program.rows.toarray(), [[1, 1, 0], [1, 0, -3]])
     assert np.array_equal(program.row_lb, [1, 0.5])
     assert np.array_equal(program.row_ub, [np.inf, 0.5])
@@ -55,10 +65,10 @@ def test_gzipped_files_and_files_without_rows(tmp_path):
     path = tmp_path / "m.mps.gz"
     with gzip.open(path, "wt") as stream:
         stream.write(miqp_mps())
-    assert read_host(path).program.problem_class == "MIQP"
+    assert read_host(path).problem_class == "MIQP"
     path = tmp_path / "box.lp"
     path.write_text("Minimize\n obj: x + y\nSubject To\nBounds\n -1 <= x <= 1\n y free\nEnd\n")
-    assert read_host(path).program.num_rows == 0
+    assert read_host(path).num_rows == 0
 
 
 MPS = "NAME T\nROWS\n N COST\n G c1\nCOLUMNS\n    x COST 1.0 c1 1.0\n    b COST 1.0 c1 1.0\nRHS\n    RHS c1 1.0\n"
@@ -113,7 +123,7 @@ LP = "Minimize\n obj: x + 2 y\nSubject To\n"
         (
             "a.lp",
             f"{LP} c1: x + y >= 1\nBounds\n 3 <= y <= 2\nEnd\n",
-            "{path}: the bounds of column 'y' cross: lb = 3 > ub = 2.",
+            "{path}: Program: the bounds of column 'y' cross: lb = 3 > ub = 2.",
         ),
     ],
 )
@@ -199,16 +209,16 @@ def qp(tmp_path):
 
 
 def test_constants_as_inputs_cost_no_column(qp):
-    embedding = build_embedding(qp, ConvexQP.network, ["x0", "0.25"], ["y0"])
+    embedding = build_embedding(qp, NetworkEntry(ConvexQP.network, ["x0", "0.25"], ["y0"]))
     w = np.arange(6.0)
-    assert np.array_equal(embedding.points(w), [[w[qp.names.index("x0")], 0.25]])
+    assert np.array_equal(embedding.points(w), [[w[qp.column_names.index("x0")], 0.25]])
 
 
 def test_outputs_are_columns_and_as_many_as_inputs(qp):
     with pytest.raises(InputError, match="outputs: a number stands where a column is expected"):
-        build_embedding(qp, ConvexQP.network, ["x0", "x1"], ["3"])
+        build_embedding(qp, NetworkEntry(ConvexQP.network, ["x0", "x1"], ["3"]))
     with pytest.raises(InputError, match="inputs give 2 evaluations of the network but outputs give 1"):
-        build_embedding(qp, ConvexQP.network, ["x*"], ["y0"])
+        build_embedding(qp, NetworkEntry(ConvexQP.network, ["x*"], ["y0"]))
 
 
 TOML = """
@@ -234,7 +244,7 @@ def test_several_embeddings_in_a_file(qp, tmp_path, kind):
     path = tmp_path / f"embeddings.{kind.split()[0]}"
     path.write_text(texts[kind])
     embeddings = read_embeddings(path, qp)
-    result = dcembed.solve(qp.program, embeddings, options=QUIET)
+    result = dcembed.solve(qp, embeddings, options=QUIET)
     assert result.objective == pytest.approx(dcembed.solve(*ConvexQP.matrices(), options=QUIET).objective, abs=1e-6)
 
 
@@ -270,34 +280,44 @@ def test_lists_of_embeddings_that_are_wrong(qp, tmp_path, name, text, message):
 @pytest.mark.parametrize("suffix", [".json", ".sol"])
 def test_a_solution_is_written_and_read_back(tmp_path, suffix):
     (tmp_path / "milp.lp").write_text(milp_lp())
-    host = read_host(tmp_path / "milp.lp")
-    embedding = build_embedding(host, NeuralMILP.network, ["x0", "x1"], ["y"])
-    result = dcembed.solve(host.program, embedding, options=QUIET)
-    path = tmp_path / f"out{suffix}"
-    write_solution(path, host, result)
-    assert np.array_equal(read_start(path, host), result.x)
+    path, trace = tmp_path / f"out{suffix}", tmp_path / "trace.csv"
+    network = NetworkEntry(NeuralMILP.network, ["x0", "x1"], ["y"])
+    extraction = extract(ModelFile(tmp_path / "milp.lp", [network], path, trace))
+    program = extraction.program
+    result = restore(extraction, dcembed.solve(program, extraction.embeddings, options=QUIET))
+    assert np.array_equal(read_start(path, program), result.x)
+    # The file is maximized, and so is what is written.
+    assert result.objective > 0
     if suffix == ".json":
         record = json.loads(path.read_text())
-        assert record["objective"] == -result.objective
+        assert record["objective"] == result.objective
         assert record["sense"] == "maximize"
         assert record["status"] == "LOCALLY_SOLVED"
         assert record["is_feasible"] is True
-        assert record["columns"]["y"] == result.x[host.names.index("y")]
+        assert record["columns"]["y"] == result.x[program.column_names.index("y")]
     else:
-        assert f"# Objective value = {-result.objective!r}\n" in path.read_text()
-    trace = tmp_path / "trace.csv"
-    write_trace(trace, host, result)
+        assert f"# Objective value = {result.objective!r}\n" in path.read_text()
     with trace.open() as stream:
         rows = list(csv.DictReader(stream))
-    assert [(float(row["seconds"]), -float(row["objective"])) for row in rows] == result.incumbents
+    assert [(float(row["seconds"]), float(row["objective"])) for row in rows] == result.incumbents
+
+
+def test_an_infeasible_point_is_written_with_what_it_violates(tmp_path, qp):
+    embedding = build_embedding(qp, NetworkEntry(ConvexQP.network, ["x*"], ["y*"]))
+    start = np.zeros(6)
+    result = dcembed.solve(qp, embedding, start, {**QUIET, "max_iterations": 0})
+    write_solution(tmp_path / "out.json", result)
+    record = json.loads((tmp_path / "out.json").read_text())
+    assert record["worst_violations"][0] == {"constraint": "row 'total'", "amount": 1.0}
 
 
 def test_a_run_without_a_point_is_written_too(tmp_path):
     (tmp_path / "a.lp").write_text("Minimize\n obj: y\nSubject To\n c: x + z >= 5\nBounds\n x <= 1\n z <= 1\n y free\nEnd\n")
-    host = read_host(tmp_path / "a.lp")
-    result = dcembed.solve(host.program, build_embedding(host, make_network(2, (3,), 0), ["x", "z"], "y"), options=QUIET)
+    program = read_host(tmp_path / "a.lp")
+    embedding = build_embedding(program, NetworkEntry(make_network(2, (3,), 0), ["x", "z"], "y"))
+    result = dcembed.solve(program, embedding, options=QUIET)
     for suffix in (".json", ".sol"):
-        write_solution(tmp_path / f"out{suffix}", host, result)
+        write_solution(tmp_path / f"out{suffix}", result)
     record = json.loads((tmp_path / "out.json").read_text())
     assert record["objective"] is None
     assert record["columns"] == {}

@@ -91,7 +91,7 @@ def test_the_same_verified_objective_as_the_matrix_form(build, problem):
     objective = next(model.component_data_objects(pyo.Objective))
     assert solver.result.is_feasible
     assert abs(objective.sense * pyo.value(objective) - expected.objective) < 1e-6
-    assert abs(solver.result.objective - expected.objective) < 1e-6
+    assert abs(solver.result.objective - pyo.value(objective)) < 1e-6
 
 
 @pytest.mark.parametrize("build", [build_qp, lambda: build_milp(gdp=False), build_miqp], ids=["QP", "MILP", "MIQP"])
@@ -164,26 +164,31 @@ def test_the_matrices_are_the_expressions(seed, sense):
     m.o.sense = sense
     if sense == pyo.maximize:
         m.o.expr = -m.o.expr
-    host = dcembed.pyomo.extract(m)
-    assert "x[4]" not in [v.name for v in host.variables]
-    assert host.program.num_rows == 7
-    w = rng.normal(size=host.program.num_columns)
-    dcembed.pyomo.restore(host, w)
-    assert host.program.objective(w) == pytest.approx(host.sense * pyo.value(m.o))
+    extraction = dcembed.pyomo.extract(m)
+    program, variables = extraction.program, extraction.handle.variables
+    assert "x[4]" not in [v.name for v in variables]
+    assert program.column_names == tuple(v.name for v in variables)
+    assert program.num_rows == 7
+    assert program.maximize == (sense == pyo.maximize)
+    w = rng.normal(size=program.num_columns)
+    for variable, value in zip(variables, w, strict=True):
+        variable.set_value(value, skip_validation=True)
+    assert program.objective(w) == pytest.approx(pyo.value(m.o))
     constraints = list(m.component_data_objects(pyo.Constraint, active=True))
+    assert program.row_names == tuple(c.name for c in constraints)
     slack = [(pyo.value(c.lower), pyo.value(c.body), pyo.value(c.upper)) for c in constraints]
-    activity = host.program.rows @ w
+    activity = program.rows @ w
     for row, (lower, body, upper) in enumerate(slack):
         if lower is not None:
-            assert activity[row] - host.program.row_lb[row] == pytest.approx(body - lower)
+            assert activity[row] - program.row_lb[row] == pytest.approx(body - lower)
         if upper is not None:
-            assert host.program.row_ub[row] - activity[row] == pytest.approx(upper - body)
-        assert np.isinf(host.program.row_lb[row]) == (lower is None)
-        assert np.isinf(host.program.row_ub[row]) == (upper is None)
-    for column, variable in enumerate(host.variables):
-        assert host.program.lb[column] == (-np.inf if variable.lb is None else variable.lb)
-        assert host.program.ub[column] == (np.inf if variable.ub is None else variable.ub)
-        assert host.program.integer[column] == variable.is_integer()
+            assert program.row_ub[row] - activity[row] == pytest.approx(upper - body)
+        assert np.isinf(program.row_lb[row]) == (lower is None)
+        assert np.isinf(program.row_ub[row]) == (upper is None)
+    for column, variable in enumerate(variables):
+        assert program.lb[column] == (-np.inf if variable.lb is None else variable.lb)
+        assert program.ub[column] == (np.inf if variable.ub is None else variable.ub)
+        assert program.integer[column] == variable.is_integer()
 
 
 def box_model():
@@ -517,12 +522,12 @@ REJECTIONS = [
     (nonlinear_objective, "Objective 'o' has a nonlinear term: exp(x[0]). Linear and convex quadratic objectives are accepted."),
     (
         product_with_output,
-        "Objective 'o' is quadratic, but not convex. Program: quadratic is not positive semidefinite (smallest eigenvalue -1), "
+        "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), "
         "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized.",
     ),
     (two_objectives, "The model has 2 active objectives: 'o', 'o2'. Deactivate all but one."),
     (odd_domain, "Variable 'v' has the domain {1, 3, 7}; intervals of reals and of integers are accepted."),
-    (crossed_bounds, "The bounds of variable 'x[0]' cross: lb = 2 > ub = 1."),
+    (crossed_bounds, "Program: the bounds of column 'x[0]' cross: lb = 2 > ub = 1."),
     (
         logical,
         "'l' is an active LogicalConstraint, which is not read. "
@@ -618,8 +623,8 @@ def test_a_disjunct_on_a_variable_without_bounds_names_it():
     with pytest.raises(MissingBoundError) as error:
         solve(m, solver="highs")
     assert str(error.value) == (
-        "Variable 'free' has no finite lower bound, but it is behind an indicator, which is written with a bound here. "
-        "Give variable 'free' a finite lower bound, or rows that imply one."
+        "Column 'free' has no finite lower bound, but it is behind an indicator, which is written with a bound here. "
+        "Give column 'free' a finite lower bound, or rows that imply one."
     )
 
 

@@ -19,7 +19,7 @@ from dcembed.network.network import Network
 Array = np.ndarray
 
 # One entry as (variables, coefficients, constant).
-Terms = tuple[Sequence[Any], Sequence[float], float]
+LinearEntry = tuple[Sequence[Any], Sequence[float], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,8 @@ class Batch:
     def values(self, values: Array) -> Array:
         """The inputs (k, n_in) where the variables have `values` (t,)."""
         total = np.bincount(self.entry, self.coefficient * values, minlength=self.constant.size)
-        return total.reshape(self.shape) + self.constant
+        inputs: Array = total.reshape(self.shape) + self.constant
+        return inputs
 
     def embed(self, network: Network, columns: Array, outputs: Array, num_columns: int) -> Embedding:
         """The embedding where the variables are `columns` (t,) and the predictions the columns `outputs` (k, n_out)."""
@@ -66,7 +67,7 @@ class Batch:
         return Embedding(network, AffineInputs(matrix, self.constant), outputs)
 
 
-def read_batch(entries: Array, read_terms: Callable[[Any], Terms]) -> Batch:
+def read_batch(entries: Array, read_terms: Callable[[Any], LinearEntry]) -> Batch:
     """Take apart an object array (k, n_in) whose entries `read_terms` understands."""
     terms = [read_terms(entry) for entry in entries.reshape(-1)]
     constant = np.array([constant for _, _, constant in terms], dtype=np.float64).reshape(entries.shape)
@@ -117,9 +118,19 @@ def as_object(value: Any) -> Array:
     return entry
 
 
+def check_variables(outputs: Array, kind: type) -> None:
+    """Raise InputError for an output that is no variable of the tool."""
+    for entry in outputs.reshape(-1):
+        if not isinstance(entry, kind):
+            raise InputError(
+                f"add_predictor_constr: an output is of type {type(entry).__name__}: {entry!r:.60}. Outputs are variables; "
+                "leave output_vars out to have them created, and add a constraint for an expression."
+            )
+
+
 def prediction_error(network: Network, inputs: Array, outputs: Array, eps: float | None = None) -> Array:
     """|f(inputs) - outputs|, shape (k, n_out); with `eps`, entries above it are printed."""
-    error = np.abs(network(inputs) - outputs)
+    error: Array = np.abs(network(inputs) - outputs)
     if eps is not None:
         for row, column in np.argwhere(error > eps):
             print(f"evaluation {row}, output {column}: {outputs[row, column]:.9g} differs from the prediction by {error[row, column]:.3g}")

@@ -1,4 +1,4 @@
-"""Model files: LP and MPS hosts, files that list embeddings, solution and trace files."""
+"""Model files: an LP or MPS host with networks on its columns, and the answer in solution and trace files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.column_names import Selection, select
+from dcembed.frontends.contract import Extraction
 from dcembed.importers import load_network
 from dcembed.program.program import Program
 from dcembed.result import Result
@@ -41,26 +43,65 @@ REFUSED = {
 REMEDY = "Write them as linear rows (indicators with a big M), or build the model in a tool that dcembed has a front end for."
 
 
-@dataclass(frozen=True, eq=False)
-class Host:
-    """A model file as matrices.
+@dataclass(frozen=True)
+class NetworkEntry:
+    """A network and the columns that it ties together, by name; see `column_names.select` for what is accepted.
 
     Parameters
     ----------
-    program
-        The program, which is minimized.
-    names
-        Of the columns.
-    sense
-        1 to minimize, -1 to maximize: the file's objective is `sense` times the program's.
+    network, input_shape
+        What `load_network` takes.
+    inputs, outputs
+        Names, patterns and numbers.
     """
 
-    program: Program
-    names: list[str]
-    sense: int
+    network: Any
+    inputs: Any
+    outputs: Any
+    input_shape: Any = None
 
 
-def read_host(path: str | Path) -> Host:
+@dataclass(frozen=True)
+class ModelFile:
+    """A model in files.
+
+    Parameters
+    ----------
+    host
+        An LP or MPS file, plain or gzipped.
+    networks
+        What is embedded in it, or a TOML or JSON file that lists it.
+    solution, trace
+        Files that the answer is written to; none if not given.
+    """
+
+    host: str | Path
+    networks: Sequence[NetworkEntry] | str | Path
+    solution: str | Path | None = None
+    trace: str | Path | None = None
+
+
+def extract(model: ModelFile) -> Extraction[ModelFile]:
+    """Read the files of a model."""
+    program = read_host(model.host)
+    if isinstance(model.networks, str | Path):
+        embeddings = read_embeddings(model.networks, program)
+    else:
+        embeddings = [build_embedding(program, entry) for entry in model.networks]
+    return Extraction(program, tuple(embeddings), model)
+
+
+def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
+    """Write the solution and the trace where they are wanted; the result is returned as it is."""
+    model = extraction.handle
+    if model.solution is not None:
+        write_solution(model.solution, result)
+    if model.trace is not None:
+        write_trace(model.trace, result)
+    return result
+
+
+def read_host(path: str | Path) -> Program:
     """Read an LP or MPS file, plain or gzipped."""
     path = Path(path)
     if not path.name.lower().endswith(HOSTS):
@@ -70,19 +111,23 @@ def read_host(path: str | Path) -> Host:
     lp, hessian = _read_highs(path)
     if lp.num_col_ == 0:
         raise InputError(f"{path} has no columns. Is it an LP or MPS file?")
-    sense = -1 if lp.sense_.name == "kMaximize" else 1
-    names = list(lp.col_names_) or [f"x{number}" for number in range(lp.num_col_)]
     try:
-        return Host(_build_program(lp, hessian, sense, names), names, sense)
+        return _build_program(lp, hessian)
     except DcembedError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def build_embedding(host: Host, network: Any, inputs: Any, outputs: Any, input_shape: Any = None) -> Embedding:
-    """An embedding on columns given by name; see `column_names.select` for what is accepted."""
-    network = load_network(network, input_shape=input_shape)
-    source = select(host.names, inputs, network.num_inputs, "inputs")
-    target = select(host.names, outputs, network.num_outputs, "outputs")
+def column_names(program: Program) -> tuple[str, ...]:
+    """The names of the columns of a file."""
+    assert program.column_names is not None
+    return program.column_names
+
+
+def build_embedding(program: Program, entry: NetworkEntry) -> Embedding:
+    """An embedding on columns given by name."""
+    network, names = load_network(entry.network, input_shape=entry.input_shape), column_names(program)
+    source = select(names, entry.inputs, network.num_inputs, "inputs")
+    target = select(names, entry.outputs, network.num_outputs, "outputs")
     if (target.columns < 0).any():
         raise InputError(
             "outputs: a number stands where a column is expected. Bound or fix the column of the prediction in the model instead."
@@ -90,17 +135,17 @@ def build_embedding(host: Host, network: Any, inputs: Any, outputs: Any, input_s
     repeated = _repeated(target.columns)
     if repeated is not None:
         raise InputError(
-            f"outputs: the column '{host.names[repeated]}' stands for more than one prediction. "
+            f"outputs: the column '{names[repeated]}' stands for more than one prediction. "
             "Give each prediction its own column, and add a row to the model if two must be equal."
         )
     if len(source.columns) != len(target.columns):
         raise InputError(
             f"inputs give {len(source.columns)} evaluations of the network but outputs give {len(target.columns)}. Both count the evaluations."
         )
-    return Embedding(network, _as_inputs(source, host.program.num_columns), target.columns)
+    return Embedding(network, _as_inputs(source, program.num_columns), target.columns)
 
 
-def read_embeddings(path: str | Path, host: Host) -> list[Embedding]:
+def read_embeddings(path: str | Path, program: Program) -> list[Embedding]:
     """Embeddings listed in a TOML or JSON file; paths of networks are relative to it."""
     path = Path(path)
     entries = _read_entries(path)
@@ -117,41 +162,42 @@ def read_embeddings(path: str | Path, host: Host) -> list[Embedding]:
             raise InputError(f"{where}: network, inputs and outputs are expected (input_shape is optional), received {keys}.")
         try:
             network = path.parent / str(entry["network"])
-            embeddings.append(build_embedding(host, network, entry["inputs"], entry["outputs"], entry.get("input_shape")))
+            named = NetworkEntry(network, entry["inputs"], entry["outputs"], entry.get("input_shape"))
+            embeddings.append(build_embedding(program, named))
         except DcembedError as error:
             raise InputError(f"{where}: {error}") from None
     return embeddings
 
 
-def write_solution(path: str | Path, host: Host, result: Result) -> None:
+def write_solution(path: str | Path, result: Result) -> None:
     """Write the point: all about the run as .json, or names and values as .sol."""
-    path = Path(path)
-    values = [] if result.x is None else [float(value) for value in result.x]
+    path, found = Path(path), result.x is not None
+    values = dict(zip(column_names(result.program), result.x.tolist(), strict=True)) if result.x is not None else {}
     if path.suffix.lower() == ".sol":
         lines = [f"# dcembed {__version__}: {result.status.name}, {'feasible' if result.is_feasible else 'NOT feasible'}"]
-        if result.x is not None:
-            lines.append(f"# Objective value = {host.sense * result.objective!r}")
-        lines += [f"{name} {value!r}" for name, value in zip(host.names, values, strict=bool(values))]
+        if found:
+            lines.append(f"# Objective value = {result.objective!r}")
+        lines += [f"{name} {value!r}" for name, value in values.items()]
         path.write_text("\n".join(lines) + "\n")
         return
-    found = result.x is not None
     record = {
         "dcembed": __version__,
         "status": result.status.name,
         "is_feasible": result.is_feasible,
-        "sense": "minimize" if host.sense > 0 else "maximize",
-        "objective": host.sense * result.objective if found else None,
+        "sense": "maximize" if result.program.maximize else "minimize",
+        "objective": result.objective if found else None,
         "violation": result.violation if found else None,
         "feasibility_tol": result.feasibility_tol,
+        "worst_violations": [{"constraint": worst.constraint, "amount": worst.amount} for worst in result.worst_violations],
         "seconds": result.seconds,
         "solver": result.solver,
-        "columns": dict(zip(host.names, values, strict=True)) if found else {},
-        "incumbents": [{"seconds": seconds, "objective": host.sense * objective} for seconds, objective in result.incumbents],
+        "columns": values,
+        "incumbents": [{"seconds": seconds, "objective": objective} for seconds, objective in result.incumbents],
     }
     path.write_text(json.dumps(record, indent=1) + "\n")
 
 
-def read_start(path: str | Path, host: Host) -> Array:
+def read_start(path: str | Path, program: Program) -> Array:
     """A point from a solution file; columns that it does not mention are zero, or at the bound nearest to zero."""
     path = Path(path)
     _check_file(path)
@@ -161,19 +207,21 @@ def read_start(path: str | Path, host: Host) -> Array:
         numbers = {name: float(value) for name, value in values.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a solution file; accepted are .json and .sol files as written by --solution.") from None
-    unknown = next((name for name in numbers if name not in set(host.names)), None)
+    names = column_names(program)
+    known = set(names)
+    unknown = next((name for name in numbers if name not in known), None)
     if unknown is not None:
         raise InputError(f"{path} has a value for '{unknown}', but the model has no such column.")
-    nearest = np.clip(np.zeros(len(host.names)), host.program.lb, host.program.ub)
-    return np.array([numbers.get(name, nearest[number]) for number, name in enumerate(host.names)])
+    nearest = np.clip(np.zeros(len(names)), program.lb, program.ub)
+    return np.array([numbers.get(name, nearest[number]) for number, name in enumerate(names)])
 
 
-def write_trace(path: str | Path, host: Host, result: Result) -> None:
+def write_trace(path: str | Path, result: Result) -> None:
     """Write the incumbents as CSV: seconds, objective."""
     with Path(path).open("w", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(["seconds", "objective"])
-        writer.writerows((seconds, host.sense * objective) for seconds, objective in result.incumbents)
+        writer.writerows(result.incumbents)
 
 
 # Hosts.
@@ -224,39 +272,39 @@ def _read_highs(path: Path) -> tuple[Any, Any]:
     return model.lp_, model.hessian_
 
 
-def _build_program(lp: Any, hessian: Any, sense: int, names: list[str]) -> Program:
+def _build_program(lp: Any, hessian: Any) -> Program:
+    names = list(lp.col_names_) or [f"x{number}" for number in range(lp.num_col_)]
     kinds = [kind.name for kind in lp.integrality_] or ["kContinuous"] * lp.num_col_
     for number, kind in enumerate(kinds):
         if kind.startswith("kSemi"):
             raise InputError(f"column '{names[number]}' is semi-continuous or semi-integer. Write it with a binary column and two rows.")
-    crossed = np.flatnonzero(np.array(lp.col_lower_) > np.array(lp.col_upper_))
-    if crossed.size:
-        first = crossed[0]
-        raise InputError(f"the bounds of column '{names[first]}' cross: lb = {lp.col_lower_[first]:g} > ub = {lp.col_upper_[first]:g}.")
     matrix = lp.a_matrix_
     form = sp.csc_array if matrix.format_.name == "kColwise" else sp.csr_array
     rows = form((np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_)), shape=(lp.num_row_, lp.num_col_))
     return Program(
-        cost=sense * np.array(lp.col_cost_),
-        quadratic=_quadratic(hessian, lp.num_col_, sense),
-        offset=sense * lp.offset_,
+        cost=np.array(lp.col_cost_),
+        quadratic=_quadratic(hessian, lp.num_col_),
+        offset=lp.offset_,
         rows=rows,
         row_lb=np.array(lp.row_lower_),
         row_ub=np.array(lp.row_upper_),
         lb=np.array(lp.col_lower_),
         ub=np.array(lp.col_upper_),
         integer=np.array([kind in ("kInteger", "kImplicitInteger") for kind in kinds]),
+        maximize=lp.sense_.name == "kMaximize",
+        column_names=names,
+        row_names=list(lp.row_names_) or None,
     )
 
 
-def _quadratic(hessian: Any, n: int, sense: int) -> sp.csr_array | None:
+def _quadratic(hessian: Any, n: int) -> sp.csr_array | None:
     """Q from its lower triangle, or from all of it."""
     if hessian.dim_ == 0:
         return None
     part = sp.csc_array((np.array(hessian.value_), np.array(hessian.index_), np.array(hessian.start_)), shape=(n, n))
     if hessian.format_.name == "kTriangular":
         part = part + part.T - sp.diags_array(part.diagonal())
-    return sp.csr_array(sense * part)
+    return sp.csr_array(part)
 
 
 # Embeddings and starts.

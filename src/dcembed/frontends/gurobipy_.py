@@ -7,121 +7,46 @@ Only mixed-integer models take such a start; the SOS that `add_predictor_constr`
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import gurobipy as gp
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import predict, verify
-from dcembed.engine.solve import solve
-from dcembed.errors import InputError, MissingPackageError
-from dcembed.options import Options
+from dcembed.errors import InputError
+from dcembed.frontends.contract import Extraction
+from dcembed.frontends.gurobipy_predictor import registry
+from dcembed.frontends.infinity import unlimited
+from dcembed.frontends.messages import CARRIES
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Indicator, Program
-from dcembed.result import Result, Status
-
-try:
-    import gurobipy as gp
-except ModuleNotFoundError:
-    raise MissingPackageError(
-        'dcembed.gurobipy needs the package gurobipy, which is not installed. Run: pip install "dcembed[gurobi]"'
-    ) from None
-
-from dcembed.frontends.gurobipy_predictor import registry
+from dcembed.result import Result
 
 Array = np.ndarray
 
-# From here on Gurobi takes a bound for infinite.
-INFINITY = 1e20
-
-# Gurobi gives this for a start that was not set.
-UNDEFINED = 1e101
-
 _KINDS = {value: name.removeprefix("GENCONSTR_") for name, value in vars(gp.GRB).items() if name.startswith("GENCONSTR_")}
 _SEMI = {"S": "semi-continuous", "N": "semi-integer"}
-_CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 
 
-class Model(gp.Model):
-    """A gurobipy model whose `optimize` minds the embedded networks; without any it is Gurobi's own."""
-
-    def optimize(self, callback: Any = None, wheres: Any = None, *, time_limit: float | None = None, **options: Any) -> Result | None:
-        """Solve with `dcembed.gurobipy.optimize`, or with Gurobi where nothing is embedded.
-
-        `callback` is called with each `dcembed.Iteration`, or, where nothing is embedded, by Gurobi with (model, where).
-        """
-        if registry(self):
-            return optimize(self, time_limit, **({} if callback is None else {"callback": callback}), **options)
-        if time_limit is not None or options:
-            raise InputError("optimize: no network is embedded in the model, so Gurobi solves it; use its parameters, such as TimeLimit.")
-        super().optimize(*(argument for argument in (callback, wheres) if argument is not None))
-        return None
-
-
-def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> Result:
-    """Find a good feasible point of a gurobipy model with embedded networks, and put it into the model.
-
-    Afterwards `var.X` and `model.ObjVal` are those of the best feasible point, with every output at its prediction, and
-    `model.Status` is SOLUTION_LIMIT: a feasible point, not proven optimal. Without a feasible point `model.SolCount` is 0.
-    Everything else in the model is as it was, but for `var.Start`, which is the best point as well.
-
-    Parameters
-    ----------
-    model
-        With at least one network from `add_predictor_constr`.
-    time_limit
-        Seconds. None takes the model's parameter TimeLimit.
-    start
-        A point, or several, in the order of `model.getVars()`. None takes `var.Start` where every variable that is no output has it.
-    options
-        Of `dcembed.Options`. `verbose`, `seed` and `threads` are those of the model's OutputFlag, Seed and Threads if not given, and
-        `solver` is "gurobi"; where its licence does not carry a subproblem, an open solver goes on and the log says so.
-
-    Returns
-    -------
-    The `Result`; `result.x` is in the order of `model.getVars()`. Its objective is minimized: the negative of ObjVal for GRB.MAXIMIZE.
-    """
-    predictors = registry(model)
-    if not predictors:
-        raise InputError("optimize: no network is embedded in the model. Call add_predictor_constr first, or model.optimize() for Gurobi.")
-    program, embeddings = extract(model)
-    settings = {**_settings(model), **options}
-    if time_limit is not None:
-        settings["time_limit"] = time_limit
-    settings.setdefault("solver", "gurobi")
-    hint = _find_start(model, embeddings) if start is None else None
-    result = solve(program, embeddings, hint if start is None else start, settings)
-    if hint is not None and result.status is Status.LOCALLY_INFEASIBLE:
-        # To Gurobi a start is a hint. This one, often that of an earlier run on other data, led nowhere: begin as without it.
-        settings["time_limit"] = max(Options(**settings).time_limit - result.seconds, 0.0)
-        result = solve(program, embeddings, None, settings)
-    restore(model, result, bool(settings["verbose"]))
-    return result
-
-
-def extract(model: gp.Model) -> tuple[Program, list[Embedding]]:
+def extract(model: gp.Model) -> Extraction[gp.Model]:
     """The model as matrices, columns in the order of `model.getVars()`, and what is embedded in it."""
     model.update()
     columns = model.getVars()
-    embeddings = [predictor.embed(columns) for predictor in registry(model)]
+    embeddings = tuple(predictor.embed(columns) for predictor in registry(model))
     _reject_other(model, columns)
-    sign = -1.0 if model.ModelSense == gp.GRB.MAXIMIZE else 1.0
     kinds = np.array(model.getAttr("VType", columns))
-    lb, ub = _unlimited(model.getAttr("LB", columns)), _unlimited(model.getAttr("UB", columns))
-    crossed = np.flatnonzero(lb > ub)
-    if crossed.size:
-        name = columns[crossed[0]].VarName
-        raise InputError(f"optimize: the bounds of the variable '{name}' cross: lb = {lb[crossed[0]]:g} > ub = {ub[crossed[0]]:g}.")
+    lb, ub = unlimited(model.getAttr("LB", columns)), unlimited(model.getAttr("UB", columns))
     binary = kinds == gp.GRB.BINARY
     rows = model.getConstrs()
-    sense, rhs = np.array(model.getAttr("Sense", rows)), _unlimited(model.getAttr("RHS", rows))
+    sense, rhs = np.array(model.getAttr("Sense", rows)), unlimited(model.getAttr("RHS", rows))
     program = Program(
-        cost=sign * np.array(model.getAttr("Obj", columns), dtype=np.float64),
-        quadratic=2.0 * sign * model.getQ() if model.NumQNZs else None,
-        offset=sign * model.ObjCon,
+        cost=np.array(model.getAttr("Obj", columns), dtype=np.float64),
+        quadratic=2.0 * model.getQ() if model.NumQNZs else None,
+        offset=model.ObjCon,
         rows=model.getA(),
         row_lb=np.where(sense == gp.GRB.LESS_EQUAL, -np.inf, rhs),
         row_ub=np.where(sense == gp.GRB.GREATER_EQUAL, np.inf, rhs),
@@ -130,26 +55,32 @@ def extract(model: gp.Model) -> tuple[Program, list[Embedding]]:
         integer=binary | (kinds == gp.GRB.INTEGER),
         indicators=_indicators(model),
         quadratic_constraints=_quadratic_constraints(model),
+        maximize=model.ModelSense == gp.GRB.MAXIMIZE,
+        column_names=model.getAttr("VarName", columns),
+        row_names=model.getAttr("ConstrName", rows),
     )
-    return program, embeddings
+    return Extraction(program, embeddings, model)
 
 
-def restore(model: gp.Model, result: Result, verbose: bool = True) -> None:
-    """Make the best feasible point the solution of the model."""
+def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
+    """Make the best feasible point the solution of the model; the result is returned as it is."""
+    model = extraction.handle
     _discard_solution(model)
     for predictor in registry(model):
         predictor.forget()
     if not result.is_feasible or result.x is None:
-        return
+        return result
     x = _within_bounds(result)
     reason = _pass_solution(model, x, result)
-    if reason is None:
-        return
-    _discard_solution(model)
-    for predictor, embedding in zip(registry(model), result.embeddings, strict=True):
-        predictor.keep(embedding.points(x), x[embedding.outputs])
-    if verbose:
-        print(f"Gurobi does not take the point ({reason}), so var.X is not set: read result.x[var.index], or the values of the predictors.")
+    if reason is not None:
+        _discard_solution(model)
+        for predictor, embedding in zip(registry(model), extraction.embeddings, strict=True):
+            predictor.keep(embedding.points(x), x[embedding.outputs])
+        warnings.warn(
+            f"Gurobi does not take the point ({reason}), so var.X is not set: read result.x[var.index], or the values of the predictors.",
+            stacklevel=4,
+        )
+    return result
 
 
 def _within_bounds(result: Result) -> Array:
@@ -211,29 +142,6 @@ def _parameters(model: gp.Model, settings: dict[str, Any]) -> Iterator[None]:
             model.setParam(name, value)
 
 
-def _settings(model: gp.Model) -> dict[str, Any]:
-    parameters = model.Params
-    return {
-        "time_limit": parameters.TimeLimit if parameters.TimeLimit < INFINITY else np.inf,
-        "seed": parameters.Seed,
-        "threads": max(parameters.Threads, 1),
-        "verbose": bool(parameters.OutputFlag and parameters.LogToConsole),
-    }
-
-
-def _find_start(model: gp.Model, embeddings: list[Embedding]) -> Array | None:
-    """`var.Start`, if every variable that is no prediction has it."""
-    start = np.array(model.getAttr("Start", model.getVars()), dtype=np.float64) if model.NumStart else np.full(model.NumVars, UNDEFINED)
-    for embedding in embeddings:
-        start[embedding.outputs] = 0.0
-    return start if (np.abs(start) < INFINITY).all() else None
-
-
-def _unlimited(values: list[float]) -> Array:
-    array = np.array(values, dtype=np.float64)
-    return np.where(np.abs(array) >= INFINITY, np.copysign(np.inf, array), array)
-
-
 def _indicators(model: gp.Model) -> list[Indicator]:
     return [_indicator(model, constraint) for constraint in model.getGenConstrs()] if model.NumGenConstrs else []
 
@@ -241,7 +149,7 @@ def _indicators(model: gp.Model) -> list[Indicator]:
 def _indicator(model: gp.Model, constraint: gp.GenConstr) -> Indicator:
     if constraint.GenConstrType != gp.GRB.GENCONSTR_INDICATOR:
         kind = _KINDS.get(constraint.GenConstrType, str(constraint.GenConstrType))
-        raise InputError(f"optimize: the general constraint '{constraint.GenConstrName}' is of kind {kind}; {_CARRIES}.")
+        raise InputError(f"optimize: the general constraint '{constraint.GenConstrName}' is of kind {kind}; {CARRIES}.")
     binary, value, expression, sense, rhs = model.getGenConstrIndicator(constraint)
     terms = range(expression.size())
     data = [expression.getCoeff(i) for i in terms]
@@ -250,7 +158,7 @@ def _indicator(model: gp.Model, constraint: gp.GenConstr) -> Indicator:
     rhs -= expression.getConstant()
     lb = -np.inf if sense == gp.GRB.LESS_EQUAL else rhs
     ub = np.inf if sense == gp.GRB.GREATER_EQUAL else rhs
-    return Indicator(binary.index, int(value), row, lb, ub)
+    return Indicator(binary.index, int(value), row, lb, ub, constraint.GenConstrName)
 
 
 def _quadratic_constraints(model: gp.Model) -> list[QuadraticConstraint]:
@@ -260,11 +168,11 @@ def _quadratic_constraints(model: gp.Model) -> list[QuadraticConstraint]:
 def _quadratic_constraint(model: gp.Model, constraint: gp.QConstr) -> QuadraticConstraint:
     """x'Qx + a'x <= rhs, or the negative of >=."""
     if constraint.QCSense == gp.GRB.EQUAL:
-        raise InputError(f"optimize: the constraint '{constraint.QCName}' is a quadratic equality, which is not convex; {_CARRIES}.")
+        raise InputError(f"optimize: the constraint '{constraint.QCName}' is a quadratic equality, which is not convex; {CARRIES}.")
     sign = -1.0 if constraint.QCSense == gp.GRB.GREATER_EQUAL else 1.0
     quadratic, linear = model.getQCMatrices(constraint)
     try:
-        return QuadraticConstraint(2.0 * sign * quadratic, sign * linear.T, sign * constraint.QCRHS)
+        return QuadraticConstraint(2.0 * sign * quadratic, sign * linear.T, sign * constraint.QCRHS, constraint.QCName)
     except InputError as error:
         raise InputError(f"optimize: the constraint '{constraint.QCName}' is not taken. {error}") from None
 
@@ -276,7 +184,7 @@ def _reject_other(model: gp.Model, columns: list[gp.Var]) -> None:
         if constraint.index not in markers:
             kind, members, _ = model.getSOS(constraint)
             names = ", ".join(variable.VarName for variable in members[:5]) + (", ..." if len(members) > 5 else "")
-            raise InputError(f"optimize: the SOS constraint {constraint.index} of type {kind} on {names} is not accepted; {_CARRIES}.")
+            raise InputError(f"optimize: the SOS constraint {constraint.index} of type {kind} on {names} is not accepted; {CARRIES}.")
     for variable, kind in zip(columns, model.getAttr("VType", columns), strict=True):
         if kind in _SEMI:
             raise InputError(

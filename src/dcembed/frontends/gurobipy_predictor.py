@@ -13,7 +13,7 @@ import numpy as np
 
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, NoSolutionError, OptionError
-from dcembed.frontends.batches import Batch, Terms, as_object, as_rows, prediction_error, read_batch, stack
+from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -63,7 +63,7 @@ def add_predictor_constr(
         output = gp_model.addMVar((k, network.num_outputs), lb=-gp.GRB.INFINITY, name=f"{prefix}out")
     else:
         given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", k)
-        _check_variables(given)
+        check_variables(given, gp.Var)
         output = gp.MVar.fromlist(given.tolist())
     gp_model.update()
     marker = gp_model.addSOS(gp.GRB.SOS_TYPE1, [output[0, 0].item()])
@@ -80,7 +80,8 @@ def registry(model: gp.Model) -> list[PredictorConstr]:
     """What was embedded in a model, in order."""
     if not hasattr(model, "_dcembed"):
         model._dcembed = []
-    return model._dcembed
+    registered: list[PredictorConstr] = model._dcembed
+    return registered
 
 
 class PredictorConstr:
@@ -218,17 +219,17 @@ def _read_entries(value: Any, what: str) -> Array:
     return value.astype(object) if isinstance(value, np.ndarray) else as_object(value)
 
 
-def _rows_of_mapping(mapping: Mapping) -> list:
+def _rows_of_mapping(mapping: Mapping[Any, Any]) -> list[Any]:
     """The values; where the keys are tuples, those that differ in the last place only are one row."""
     if not all(isinstance(key, tuple) for key in mapping):
         return list(mapping.values())
-    rows: dict[tuple, list] = {}
+    rows: dict[tuple[Any, ...], list[Any]] = {}
     for key, value in mapping.items():
         rows.setdefault(key[:-1], []).append(value)
     return list(rows.values()) if len(rows) > 1 else list(mapping.values())
 
 
-def _read_terms(entry: Any) -> Terms:
+def _read_terms(entry: Any) -> LinearEntry:
     if isinstance(entry, gp.Var):
         return [entry], [1.0], 0.0
     if isinstance(entry, gp.LinExpr):
@@ -237,15 +238,6 @@ def _read_terms(entry: Any) -> Terms:
     if isinstance(entry, int | float | np.number):
         return [], [], float(entry)
     raise InputError(f"add_predictor_constr: an input is of type {type(entry).__name__}: {entry!r:.60}. Accepted are {_ACCEPTED}.")
-
-
-def _check_variables(outputs: Array) -> None:
-    for entry in outputs.reshape(-1):
-        if not isinstance(entry, gp.Var):
-            raise InputError(
-                f"add_predictor_constr: an output is of type {type(entry).__name__}: {entry!r:.60}. Outputs are variables; "
-                "leave output_vars out to have them created, and add a constraint for an expression."
-            )
 
 
 def _find_columns(variables: Any, columns: list[gp.Var], what: str) -> Array:

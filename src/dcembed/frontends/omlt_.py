@@ -5,6 +5,9 @@ m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
 SolverFactory("dcembed").solve(m)
 """
 
+# mypy: allow-subclassing-any
+# OMLT's classes have no types here.
+
 from __future__ import annotations
 
 from typing import Any

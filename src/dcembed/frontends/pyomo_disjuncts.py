@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from pyomo.gdp import Disjunct, Disjunction
 
 from dcembed.errors import InputError
-from dcembed.frontends.pyomo_terms import Columns, Terms, read_terms
+from dcembed.frontends.pyomo_expressions import Columns, ExpressionRows, read_expressions
+from dcembed.frontends.pyomo_names import component_names
 from dcembed.program.program import Indicator
 
 Array = np.ndarray
@@ -29,19 +30,20 @@ class DisjunctRows:
     binaries
         The binary of each disjunct whose indicator is open.
     rows
-        The constraints of each of these disjuncts: (terms, lb, ub).
-    choices, choice_lb, choice_ub
+        The constraints of each of these disjuncts: (terms, lb, ub, names).
+    choices, choice_lb, choice_ub, choice_names
         One row per disjunction: the sum of its binaries is one, or at least one.
     """
 
-    binaries: Terms
+    binaries: ExpressionRows
     rows: list[Any]
-    choices: Terms
+    choices: ExpressionRows
     choice_lb: Array
     choice_ub: Array
+    choice_names: list[str]
 
     @property
-    def terms(self) -> list[Terms]:
+    def terms(self) -> list[ExpressionRows]:
         """All expressions."""
         return [self.binaries, self.choices, *(rows.terms for rows in self.rows)]
 
@@ -56,21 +58,21 @@ class DisjunctRows:
         for binary, rows in zip(binaries, self.rows, strict=True):
             matrix = rows.terms.matrix(columns)
             matrix.resize((matrix.shape[0], n))
-            found += [Indicator(binary, 1, matrix[[row]], rows.lb[row], rows.ub[row]) for row in range(matrix.shape[0])]
+            found += [Indicator(binary, 1, matrix[[row]], rows.lb[row], rows.ub[row], name) for row, name in enumerate(rows.names)]
         return found
 
 
 def read_disjuncts(visitor: Any, model: Any, read_rows: Callable[[Iterable[Any]], Any]) -> DisjunctRows:
     """Read the active disjuncts and disjunctions; transformed ones are inactive and are not seen."""
     disjuncts = [(disjunct, disjunct.binary_indicator_var) for disjunct in _active(model) if not disjunct.binary_indicator_var.fixed]
-    binaries = read_terms(visitor, [(_namer(disjunct), binary) for disjunct, binary in disjuncts], TRANSFORM)
+    binaries = read_expressions(visitor, [(_namer(disjunct), binary) for disjunct, binary in disjuncts], TRANSFORM)
     rows = [read_rows(disjunct.component_data_objects(pyo.Constraint, active=True)) for disjunct, _ in disjuncts]
     disjunctions = list(model.component_data_objects(Disjunction, active=True))
-    choices = read_terms(
+    choices = read_expressions(
         visitor, [(_namer(choice), sum(d.binary_indicator_var for d in choice.disjuncts)) for choice in disjunctions], TRANSFORM
     )
     upper = np.array([1.0 if choice.xor else np.inf for choice in disjunctions])
-    return DisjunctRows(binaries, rows, choices, 1.0 - choices.constant, upper - choices.constant)
+    return DisjunctRows(binaries, rows, choices, 1.0 - choices.constant, upper - choices.constant, component_names(disjunctions))
 
 
 def settled_constraints(model: Any) -> Iterator[Any]:

@@ -55,7 +55,8 @@ class EmbeddedNetwork:
 
     def get_error(self) -> Array:
         """|output - prediction|, shape (k, n_out)."""
-        return np.abs(self.output_values - self.network(self.input_values))
+        error: Array = np.abs(self.output_values - self.network(self.input_values))
+        return error
 
     def __repr__(self) -> str:
         return f"EmbeddedNetwork({self.network} on '{self.block}', evaluated {len(self.input)} times)"

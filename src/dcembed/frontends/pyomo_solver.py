@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from pyomo.common.collections import Bunch
 from pyomo.core.base import SymbolMap
 from pyomo.opt import ProblemSense, Solution, SolutionStatus, SolverResults, SolverStatus, TerminationCondition
 
-from dcembed.engine.solve import solve
-from dcembed.errors import InputError, MissingBoundError
-from dcembed.frontends.pyomo_ import Host, current_point, extract, name_columns, restore
+from dcembed.errors import InputError
+from dcembed.frontends.contract import Extraction, solve_model
+from dcembed.frontends.pyomo_ import PyomoModel, current_point, extract, restore
+from dcembed.frontends.pyomo_names import component_names
 from dcembed.options import Options
 from dcembed.result import Result, Status
 from dcembed.version import __version__
@@ -66,7 +68,7 @@ class DCEmbedSolver:
         if solver is not None:
             self.options["solver"] = solver
         self.result: Result | None = None
-        self._host: Host | None = None
+        self._extraction: Extraction[PyomoModel] | None = None
 
     def available(self, exception_flag: bool = True) -> bool:
         """Always: HiGHS and PIQP come with dcembed."""
@@ -123,32 +125,39 @@ class DCEmbedSolver:
         """
         settings = _merge(self.options, options or {}, more, timelimit)
         settings.setdefault("verbose", tee)
-        checked = Options(**settings)
-        host = extract(model)
-        if checked.verbose and host.sense < 0:
-            print("The model is maximized: the log shows minus its objective.")
-        try:
-            result = solve(host.program, list(host.embeddings), start=current_point(host) if warmstart else None, options=checked)
-        except MissingBoundError as error:
-            raise MissingBoundError(name_columns(host, str(error))) from None
-        self.result, self._host = result, host
-        results = build_results(model, host, result)
-        if not result.is_feasible or result.x is None:
-            logger.warning("No feasible point was found for '%s', so no values were loaded. %s", model.name, result.status.help)
-        elif load_solutions:
-            restore(host, result.x)
-            results.solution.clear()
-            results._smap = None
+        reporting = _Reporting(load_solutions)
+        self._extraction, self.result, results = solve_model(reporting, model, Options(**settings), current_point if warmstart else None)
         return results
 
     def load_vars(self) -> None:
         """Put the values of the last solve's point into the variables."""
-        if self._host is None or self.result is None or not self.result.is_feasible or self.result.x is None:
+        if self._extraction is None or self.result is None or not self.result.is_feasible:
             raise InputError("load_vars: the last solve has no feasible point to load.")
-        restore(self._host, self.result.x)
+        restore(self._extraction, self.result)
 
 
-def build_results(model: Any, host: Host, result: Result) -> SolverResults:
+@dataclass(frozen=True)
+class _Reporting:
+    """The front end of one solve: its answer is Pyomo's results object, and the point is either in the model or in that object."""
+
+    load_solutions: bool
+
+    def extract(self, model: Any) -> Extraction[PyomoModel]:
+        return extract(model)
+
+    def restore(self, extraction: Extraction[PyomoModel], result: Result) -> tuple[Extraction[PyomoModel], Result, SolverResults]:
+        results = build_results(extraction, result)
+        if not result.is_feasible:
+            name = extraction.handle.model.name
+            logger.warning("No feasible point was found for '%s', so no values were loaded. %s", name, result.status.help)
+        elif self.load_solutions:
+            restore(extraction, result)
+            results.solution.clear()
+            results._smap = None
+        return extraction, result, results
+
+
+def build_results(extraction: Extraction[PyomoModel], result: Result) -> SolverResults:
     """Pyomo's results object, with the point of the run in it if it is feasible."""
     results = SolverResults()
     status, condition = termination(result)
@@ -157,12 +166,14 @@ def build_results(model: Any, host: Host, result: Result) -> SolverResults:
     results.solver.termination_condition = condition
     results.solver.message = results.solver.termination_message = f"{result.status.name}: {result.status.help}"
     results.solver.wallclock_time = result.seconds
-    _describe(results.problem, model, host, result)
+    _describe(results.problem, extraction, result)
     if result.is_feasible and result.x is not None:
-        results.solution.insert(_solution(host, result, condition))
+        variables = extraction.handle.variables
+        names = component_names(variables)
+        results.solution.insert(_solution(names, result, condition))
         # With a map from names to variables, Pyomo also finds variables inside disjuncts.
         results._smap = SymbolMap()
-        results._smap.addSymbols((variable, variable.name) for variable in host.variables)
+        results._smap.addSymbols(zip(variables, names, strict=True))
     return results
 
 
@@ -173,31 +184,31 @@ def termination(result: Result) -> tuple[SolverStatus, TerminationCondition]:
     return _NO_POINT.get(result.status, (SolverStatus.warning, TerminationCondition.noSolution))
 
 
-def _describe(problem: Any, model: Any, host: Host, result: Result) -> None:
-    program = host.program
-    problem.name = model.name
-    problem.sense = ProblemSense.minimize if host.sense > 0 else ProblemSense.maximize
+def _describe(problem: Any, extraction: Extraction[PyomoModel], result: Result) -> None:
+    program, variables = extraction.program, extraction.handle.variables
+    problem.name = extraction.handle.model.name
+    problem.sense = ProblemSense.maximize if program.maximize else ProblemSense.minimize
     problem.number_of_objectives = 1
     problem.number_of_constraints = program.num_rows + len(program.indicators)
-    problem.number_of_variables = len(host.variables)
+    problem.number_of_variables = len(variables)
     binary = program.integer & (program.lb >= 0) & (program.ub <= 1)
     problem.number_of_binary_variables = int(binary.sum())
     problem.number_of_integer_variables = int((program.integer & ~binary).sum())
-    problem.number_of_continuous_variables = len(host.variables) - program.num_integers
+    problem.number_of_continuous_variables = len(variables) - program.num_integers
     problem.number_of_nonzeros = int(program.rows.nnz)
     # A feasible point bounds the optimum from one side; a local method knows nothing about the other.
-    found = host.sense * result.objective if result.is_feasible else host.sense * np.inf
-    problem.lower_bound, problem.upper_bound = (-np.inf, found) if host.sense > 0 else (found, np.inf)
+    found = result.objective if result.is_feasible else program.sense * np.inf
+    problem.lower_bound, problem.upper_bound = (found, np.inf) if program.maximize else (-np.inf, found)
 
 
-def _solution(host: Host, result: Result, condition: TerminationCondition) -> Solution:
+def _solution(names: Sequence[str], result: Result, condition: TerminationCondition) -> Solution:
     assert result.x is not None
     solution = Solution()
     local = condition == TerminationCondition.locallyOptimal
     solution.status = SolutionStatus.locallyOptimal if local else SolutionStatus.feasible
     solution.message = result.status.name
-    values = result.x[: len(host.variables)].tolist()
-    solution.variable = {variable.name: {"Value": value} for variable, value in zip(host.variables, values, strict=True)}
+    values = result.x[: len(names)].tolist()
+    solution.variable = {name: {"Value": value} for name, value in zip(names, values, strict=True)}
     return solution
 
 

@@ -12,22 +12,20 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import pyscipopt
 import scipy.sparse as sp
 
-from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import verify
-from dcembed.engine.solve import solve
 from dcembed.errors import InputError
-from dcembed.frontends.pyscipopt_predictor import column_numbers, pyscipopt, registry
+from dcembed.frontends.contract import Extraction
+from dcembed.frontends.infinity import unlimited
+from dcembed.frontends.messages import CARRIES
+from dcembed.frontends.pyscipopt_predictor import column_numbers, registry
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
 
 Array = np.ndarray
-
-INFINITY = 1e20
-
-_CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,23 +63,22 @@ class ScipIndicator:
 
 
 @dataclass(frozen=True, eq=False)
-class Extraction:
-    """A model as matrices, and the way back.
+class ScipModel:
+    """A model and its variables.
 
     Parameters
     ----------
-    program, embeddings
-        Columns are `variables`.
+    scip
+        The model.
     variables
-        All variables but the slacks of indicators.
+        Those of the columns: all but the slacks of indicators.
     epigraphs
         Column of each variable that stands for a quadratic in the objective, and the row that defines it; its column is fixed at zero.
     indicators
         With their slacks.
     """
 
-    program: Program
-    embeddings: list[Embedding]
+    scip: pyscipopt.Model
     variables: list[Any]
     epigraphs: dict[int, QuadraticRow]
     indicators: list[ScipIndicator]
@@ -98,120 +95,89 @@ class Extraction:
         return values
 
 
-def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> ScipResult:
-    """Find a good feasible point of a PySCIPOpt model with embedded networks.
-
-    Parameters
-    ----------
-    scip
-        Not yet solved, or after `scip.freeTransform()`.
-    time_limit
-        Seconds. None takes SCIP's parameter limits/time.
-    start
-        A solution of SCIP (`scip.createSol()` with values set) to begin from.
-    options
-        Of `dcembed.Options`. `verbose` is False where display/verblevel is 0, if not given; `scip.hideOutput()` cannot be seen from here.
-
-    Returns
-    -------
-    A `Result` with `value(variable)`. Its objective is minimized: the negative of SCIP's for "maximize". A feasible point is also
-    added to the solutions of `scip`, where `scip.getVal(variable)` reads the best one.
-    """
-    if not registry(scip):
-        raise InputError("optimize: no network is embedded in the model. Call add_predictor_constr first, or scip.optimize() for SCIP.")
-    extraction = extract(scip)
-    limit = scip.getParam("limits/time") if time_limit is None else time_limit
-    settings = {"time_limit": limit if limit < INFINITY else np.inf, "verbose": scip.getParam("display/verblevel") > 0, **options}
-    point = None if start is None else _read_start(scip, extraction, start)
-    return restore(scip, extraction, solve(extraction.program, extraction.embeddings, point, settings))
-
-
-def extract(scip: pyscipopt.Model) -> Extraction:
+def extract(scip: pyscipopt.Model) -> Extraction[ScipModel]:
     """The model as matrices, and what is embedded in it."""
     if scip.getStageName() != "PROBLEM":
         raise InputError(
             f"optimize: SCIP is in the stage {scip.getStageName()}; dcembed reads problems that are not being solved. Call scip.freeTransform() first."
         )
-    kinds: dict[str, list] = {"linear": [], "indicator": [], "nonlinear": []}
+    kinds: dict[str, list[Any]] = {"linear": [], "indicator": [], "nonlinear": []}
     for constraint in scip.getConss():
         kind = constraint.getConshdlrName()
         if kind not in kinds:
-            raise InputError(f"optimize: the constraint '{constraint.name}' is of kind {kind}; {_CARRIES}.")
+            raise InputError(f"optimize: the constraint '{constraint.name}' is of kind {kind}; {CARRIES}.")
         kinds[kind].append(constraint)
     slacks = [scip.getSlackVarIndicator(constraint) for constraint in kinds["indicator"]]
     inner = [scip.getLinearConsIndicator(constraint) for constraint in kinds["indicator"]]
     aside, hidden = {slack.ptr() for slack in slacks}, {row.ptr() for row in inner}
     variables = [variable for variable in scip.getVars() if variable.ptr() not in aside]
     numbers = {variable.ptr(): number for number, variable in enumerate(variables)}
-    embeddings = [predictor.embed(numbers, len(variables)) for predictor in registry(scip)]
+    embeddings = tuple(predictor.embed(numbers, len(variables)) for predictor in registry(scip))
 
-    rows, row_lb, row_ub = _read_rows(scip, [row for row in kinds["linear"] if row.ptr() not in hidden], numbers)
+    plain = [row for row in kinds["linear"] if row.ptr() not in hidden]
+    rows, row_lb, row_ub = _read_rows(scip, plain, numbers)
     body, body_lb, body_ub = _read_rows(scip, inner, {**numbers, **dict.fromkeys(aside, -1)})
-    indicators = [
-        ScipIndicator(Indicator(*_read_binary(scip, constraint, variables, numbers), body[[i]], body_lb[i], body_ub[i]), slacks[i])
-        for i, constraint in enumerate(kinds["indicator"])
-    ]
-    lb = _unlimited([variable.getLbOriginal() for variable in variables])
-    ub = _unlimited([variable.getUbOriginal() for variable in variables])
-    crossed = np.flatnonzero(lb > ub)
-    if crossed.size:
-        name = variables[crossed[0]].name
-        raise InputError(f"optimize: the bounds of the variable '{name}' cross: lb = {lb[crossed[0]]:g} > ub = {ub[crossed[0]]:g}.")
-    sign = -1.0 if scip.getObjectiveSense() == "maximize" else 1.0
-    integer = np.array([variable.vtype() != "CONTINUOUS" for variable in variables])
+    indicators = []
+    for i, constraint in enumerate(kinds["indicator"]):
+        column, value = _read_binary(scip, constraint, variables, numbers)
+        indicators.append(ScipIndicator(Indicator(column, value, body[[i]], body_lb[i], body_ub[i], constraint.name), slacks[i]))
     linear = Program(
-        cost=[sign * variable.getObj() for variable in variables],
-        offset=sign * scip.getObjoffset(),
+        cost=[variable.getObj() for variable in variables],
+        offset=scip.getObjoffset(),
         rows=rows,
         row_lb=row_lb,
         row_ub=row_ub,
-        lb=lb,
-        ub=ub,
-        integer=integer,
+        lb=unlimited([variable.getLbOriginal() for variable in variables]),
+        ub=unlimited([variable.getUbOriginal() for variable in variables]),
+        integer=np.array([variable.vtype() != "CONTINUOUS" for variable in variables]),
         indicators=[item.indicator for item in indicators],
+        maximize=scip.getObjectiveSense() == "maximize",
+        column_names=[variable.name for variable in variables],
+        row_names=[constraint.name for constraint in plain],
     )
-    quadratics = [read_quadratic(scip, constraint, numbers, _CARRIES) for constraint in kinds["nonlinear"]]
+    quadratics = [read_quadratic(scip, constraint, numbers) for constraint in kinds["nonlinear"]]
     program, epigraphs = lift_objective(linear, quadratics, embeddings)
-    return Extraction(program, embeddings, variables, epigraphs, indicators)
+    return Extraction(program, embeddings, ScipModel(scip, variables, epigraphs, indicators))
 
 
-def restore(scip: pyscipopt.Model, extraction: Extraction, result: Result) -> ScipResult:
+def restore(extraction: Extraction[ScipModel], result: Result) -> ScipResult:
     """Add a feasible point to SCIP's solutions and to the predictors."""
-    values = {} if result.x is None else extraction.values(result.x)
+    model, scip = extraction.handle, extraction.handle.scip
+    values = {} if result.x is None else model.values(result.x)
     for predictor, embedding in zip(registry(scip), extraction.embeddings, strict=True):
         predictor.keep((embedding.points(result.x), result.x[embedding.outputs]) if result.is_feasible and result.x is not None else None)
     if result.is_feasible:
         solution = scip.createSol()
-        for variable in [*extraction.variables, *(item.slack for item in extraction.indicators)]:
+        for variable in [*model.variables, *(item.slack for item in model.indicators)]:
             scip.setSolVal(solution, variable, values[variable.ptr()])
         scip.addSol(solution, free=True)
         # PySCIPOpt remembers what it last called the best solution.
-        _warn_of_earlier(extraction, result, _read_start(scip, extraction, scip.getBestSol()))
+        _warn_of_earlier(extraction, result, read_solution(extraction, scip.getBestSol()))
     return ScipResult(**{item.name: getattr(result, item.name) for item in fields(result)}, values=values)
 
 
-def _warn_of_earlier(extraction: Extraction, result: Result, kept: Array) -> None:
+def read_solution(extraction: Extraction[ScipModel], solution: Any) -> Array:
+    """A solution of SCIP as a point of the program."""
+    model = extraction.handle
+    point = np.array([model.scip.getSolVal(solution, variable) for variable in model.variables])
+    point[list(model.epigraphs)] = 0.0
+    return point
+
+
+def _warn_of_earlier(extraction: Extraction[ScipModel], result: Result, kept: Array) -> None:
     """SCIP sorts solutions by their objective and drops none, even one that a changed model does not allow any more."""
     measured = verify(extraction.program, extraction.embeddings, kept)
-    worse = measured.objective > result.objective + 1e-6 * max(1.0, abs(result.objective))
-    if worse or measured.violation > result.feasibility_tol:
+    behind = extraction.program.sense * (measured.objective - result.objective)
+    if behind > 1e-6 * max(1.0, abs(result.objective)) or measured.violation > result.feasibility_tol:
         warnings.warn(
             "SCIP keeps an earlier solution that is worse or not allowed in this model and its networks, "
             "and scip.getVal and scip.getObjVal go on reading it. "
             "The values of this run are result.value(...) and those of the predictors.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
-def _read_start(scip: pyscipopt.Model, extraction: Extraction, solution: Any) -> Array:
-    if not isinstance(solution, pyscipopt.scip.Solution):
-        raise InputError(f"optimize: start is a solution from scip.createSol(), received {type(solution).__name__}.")
-    point = np.array([scip.getSolVal(solution, variable) for variable in extraction.variables])
-    point[list(extraction.epigraphs)] = 0.0
-    return point
-
-
-def _read_rows(scip: pyscipopt.Model, constraints: list, numbers: Mapping[int, int]) -> tuple[sp.csr_array, Array, Array]:
+def _read_rows(scip: pyscipopt.Model, constraints: list[Any], numbers: Mapping[int, int]) -> tuple[sp.csr_array, Array, Array]:
     """Rows with their bounds; variables with the number -1 are left out."""
     entry_row, entry_column, data = [], [], []
     for i, constraint in enumerate(constraints):
@@ -224,10 +190,10 @@ def _read_rows(scip: pyscipopt.Model, constraints: list, numbers: Mapping[int, i
     place = np.concatenate(empty + entry_row), np.concatenate(empty + entry_column)
     width = max(numbers.values(), default=-1) + 1
     matrix = sp.csr_array((np.concatenate([np.zeros(0), *data]), place), shape=(len(constraints), width))
-    return matrix, _unlimited([scip.getLhs(c) for c in constraints]), _unlimited([scip.getRhs(c) for c in constraints])
+    return matrix, unlimited([scip.getLhs(c) for c in constraints]), unlimited([scip.getRhs(c) for c in constraints])
 
 
-def _read_binary(scip: pyscipopt.Model, constraint: Any, variables: list, numbers: Mapping[int, int]) -> tuple[int, int]:
+def _read_binary(scip: pyscipopt.Model, constraint: Any, variables: list[Any], numbers: Mapping[int, int]) -> tuple[int, int]:
     """Column and value that switch an indicator on. SCIP writes "b = 0" with a variable 1 - b that it calls b_neg."""
     binary = scip.getConsVars(constraint)[0]
     if binary.ptr() in numbers:
@@ -240,8 +206,3 @@ def _read_binary(scip: pyscipopt.Model, constraint: Any, variables: list, number
             f"called '{name}'. Give variables different names."
         )
     return same[0], 0
-
-
-def _unlimited(values: list[float]) -> Array:
-    array = np.array(values, dtype=np.float64)
-    return np.where(np.abs(array) >= INFINITY, np.copysign(np.inf, array), array)

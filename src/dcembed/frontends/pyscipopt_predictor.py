@@ -7,19 +7,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pyscipopt
 
 from dcembed.embedded.embedding import Embedding
-from dcembed.errors import InputError, MissingPackageError, NoSolutionError, OptionError
-from dcembed.frontends.batches import Batch, Terms, as_object, as_rows, prediction_error, read_batch, stack
+from dcembed.errors import InputError, NoSolutionError, OptionError
+from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-
-try:
-    import pyscipopt
-except ModuleNotFoundError:
-    raise MissingPackageError(
-        'dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"'
-    ) from None
 
 Array = np.ndarray
 
@@ -61,7 +55,7 @@ def add_predictor_constr(
         output = scip_model.addMatrixVar(shape, lb=None, ub=None, name=f"{unique_naming_prefix}out")
     else:
         output = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
-        _check_variables(output)
+        check_variables(output, pyscipopt.Variable)
     predictor_constr = PredictorConstr(network, batch, entries, output, output_vars is None)
     registry(scip_model).append(predictor_constr)
     return predictor_constr
@@ -142,7 +136,7 @@ def column_numbers(variables: Any, numbers: Mapping[int, int], what: str) -> Arr
     return np.array([numbers[variable.ptr()] for variable in variables], dtype=np.int64)
 
 
-def read_terms(entry: Any) -> Terms:
+def read_terms(entry: Any) -> LinearEntry:
     """A variable, linear expression or number as (variables, coefficients, constant)."""
     if isinstance(entry, pyscipopt.Variable):
         return [entry], [1.0], 0.0
@@ -162,12 +156,3 @@ def _read_entries(value: Any, what: str) -> Array:
     if isinstance(value, list | tuple):
         return stack([_read_entries(part, what) for part in value], what)
     return np.array(value, dtype=object) if isinstance(value, np.ndarray) else as_object(value)
-
-
-def _check_variables(outputs: Array) -> None:
-    for entry in outputs.reshape(-1):
-        if not isinstance(entry, pyscipopt.Variable):
-            raise InputError(
-                f"add_predictor_constr: an output is of type {type(entry).__name__}: {entry!r:.60}. Outputs are variables; "
-                "leave output_vars out to have them created, and add a constraint for an expression."
-            )

@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError
+from dcembed.frontends.infinity import unlimited
+from dcembed.frontends.messages import CARRIES
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Program
 
@@ -57,10 +59,10 @@ class QuadraticRow:
         return float(((self.ub if np.isfinite(self.ub) else self.lb) - rest) / coefficient)
 
 
-def read_quadratic(scip: Any, constraint: Any, numbers: Mapping[int, int], accepted: str) -> QuadraticRow:
+def read_quadratic(scip: Any, constraint: Any, numbers: Mapping[int, int]) -> QuadraticRow:
     """A constraint of SCIP's nonlinear handler, if it is quadratic."""
     if not scip.checkQuadraticNonlinear(constraint):
-        raise InputError(f"optimize: the constraint '{constraint.name}' is nonlinear; {accepted}.")
+        raise InputError(f"optimize: the constraint '{constraint.name}' is nonlinear; {CARRIES}.")
     n = max(numbers.values()) + 1
     products, squares, linears = scip.getTermsQuadratic(constraint)
     row = [numbers[v.ptr()] for v, _, _ in products] + [numbers[v.ptr()] for v, _, _ in squares]
@@ -69,9 +71,9 @@ def read_quadratic(scip: Any, constraint: Any, numbers: Mapping[int, int], accep
     linear = np.zeros(n)
     for variable, coefficient in [*((v, c) for v, _, c in squares), *linears]:
         linear[numbers[variable.ptr()]] += coefficient
-    lb, ub = scip.getLhs(constraint), scip.getRhs(constraint)
+    lb, ub = unlimited([scip.getLhs(constraint), scip.getRhs(constraint)]).tolist()
     quadratic = sp.csr_array((data, (row, column)), shape=(n, n), dtype=np.float64)
-    return QuadraticRow(constraint.name, quadratic, linear, lb if lb > -1e20 else -np.inf, ub if ub < 1e20 else np.inf)
+    return QuadraticRow(constraint.name, quadratic, linear, lb, ub)
 
 
 def lift_objective(
@@ -94,7 +96,7 @@ def _as_constraints(row: QuadraticRow) -> list[QuadraticConstraint]:
     """One for each finite side."""
     sides = [(1.0, row.ub)] * bool(np.isfinite(row.ub)) + [(-1.0, -row.lb)] * bool(np.isfinite(row.lb))
     try:
-        return [QuadraticConstraint(2.0 * sign * row.quadratic, sign * row.linear, ub) for sign, ub in sides]
+        return [QuadraticConstraint(2.0 * sign * row.quadratic, sign * row.linear, ub, row.name) for sign, ub in sides]
     except InputError as error:
         raise InputError(f"optimize: the constraint '{row.name}' is not taken. {error}") from None
 
@@ -113,7 +115,9 @@ def _find_epigraph(program: Program, row: QuadraticRow, rows: Sequence[Quadratic
         return None
     # With a single side and coefficient, the row bounds the column from below or from above.
     from_below = (row.linear < 0) == np.isfinite(row.ub)
-    rises = np.where(from_below, program.cost, -program.cost) > 0
+    # The objective must push the column against it.
+    towards = program.sense * program.cost
+    rises = np.where(from_below, towards, -towards) > 0
     free_side = np.isinf(np.where(from_below, program.ub, program.lb))
     for column in np.flatnonzero(~used & rises & free_side):
         if _bound_is_idle(program, row, int(column), bool(from_below[column])):

@@ -14,6 +14,7 @@ from pyomo.repn.quadratic import QuadraticRepnVisitor
 from pyomo.repn.util import OrderedVarRecorder
 
 from dcembed.errors import InputError
+from dcembed.frontends.messages import shorten
 
 Array = np.ndarray
 # What to call an expression in a message; it is only called when there is one.
@@ -21,7 +22,7 @@ Name = Callable[[], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class ExpressionRows:
     """Expressions constant_r + sum_j value_rj w_j + w'Q_r w, one per row r; columns are variables by `id`.
 
     Parameters
@@ -81,7 +82,7 @@ def new_visitor() -> QuadraticRepnVisitor:
     return QuadraticRepnVisitor({}, var_recorder=OrderedVarRecorder({}, {}, SortComponents.deterministic))
 
 
-def read_terms(visitor: QuadraticRepnVisitor, expressions: Iterable[tuple[Name, Any]], accepted: str) -> Terms:
+def read_expressions(visitor: QuadraticRepnVisitor, expressions: Iterable[tuple[Name, Any]], accepted: str) -> ExpressionRows:
     """Read named expressions; one that is not quadratic or has no value raises an InputError with its name and `accepted`."""
     constants, keys, values, counts, names = [], [], [], [0], []
     quadratic = {}
@@ -104,7 +105,7 @@ def read_terms(visitor: QuadraticRepnVisitor, expressions: Iterable[tuple[Name, 
     if not known:
         _raise_unknown(names, constants, values, quadratic)
     variables = np.fromiter(chain.from_iterable(keys), dtype=np.int64, count=int(pointers[-1]))
-    return Terms(offsets, pointers, variables, numbers, quadratic)
+    return ExpressionRows(offsets, pointers, variables, numbers, quadratic)
 
 
 def _walk(visitor: QuadraticRepnVisitor, name: Name, expression: Any, accepted: str) -> Any:
@@ -124,17 +125,13 @@ def no_value(name: str, error: object) -> InputError:
     )
 
 
-def shorten(text: object) -> str:
-    """One line of at most 120 characters."""
-    line = " ".join(str(text).split())
-    return line if len(line) <= 120 else line[:117] + "..."
-
-
 def _is_finite(terms: Mapping[tuple[int, int], float]) -> bool:
     return bool(np.isfinite(np.array(list(terms.values()), dtype=np.float64)).all())
 
 
-def _raise_unknown(names: list[Name], constants: list, values: list, quadratic: dict) -> None:
+def _raise_unknown(
+    names: list[Name], constants: list[Any], values: list[Any], quadratic: Mapping[int, Mapping[tuple[int, int], float]]
+) -> None:
     """Find the row whose numbers are not finite numbers, and name it."""
     for row, name in enumerate(names):
         for number in (constants[row], *values[row], *quadratic.get(row, {}).values()):

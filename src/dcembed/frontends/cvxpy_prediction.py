@@ -1,0 +1,108 @@
+"""`dcembed.cvxpy.embed`: the predictions of a network as a CVXPY variable."""
+
+# mypy: allow-subclassing-any
+# CVXPY's classes have no types here.
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import cvxpy
+import numpy as np
+
+from dcembed.errors import InputError
+from dcembed.frontends.messages import shorten
+from dcembed.importers import load_network
+from dcembed.network.network import Network
+
+Array = np.ndarray
+
+# The name by which `problem.solve` finds dcembed.
+METHOD = "dcembed"
+# Longer expressions are cut in messages.
+MAX_TEXT = 160
+_ACCEPTED = "an expression, an array, or a list (of lists of equal length) of scalar expressions and numbers; cvxpy.hstack joins vectors"
+_NUMBERS = itertools.count()
+
+
+class Prediction(cvxpy.Variable):
+    """The predictions of a network at X. To CVXPY it is a variable like any other; `solve(method="dcembed")` makes it f(X)."""
+
+    def __init__(self, network: Network, inputs: cvxpy.Expression, name: str | None) -> None:
+        shape = (*inputs.shape[:-1], network.num_outputs)
+        super().__init__(shape, name=name or f"prediction{next(_NUMBERS)}")
+        self.network = network
+        self.inputs = inputs
+
+    def save_value(self, val: Array | None, sparse_path: bool = False) -> None:
+        if val is not None:
+            warnings.warn(
+                f'{self.name()} is the prediction of a network, but got a value without it. Solve with method="{METHOD}": '
+                "other methods take predictions for free variables.",
+                stacklevel=2,
+            )
+        super().save_value(val, sparse_path)
+
+    def restore(self, val: Array) -> None:
+        """Take a value that is the network's."""
+        super().save_value(val)
+
+
+def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
+    """The predictions of a network as a CVXPY expression.
+
+    Parameters
+    ----------
+    network
+        A `Network`, or anything `load_network` takes.
+    X
+        Inputs, affine in the variables: shape (n_in,) for one evaluation, (k, n_in) for k of them. Lists (of lists) of expressions
+        and numbers are stacked.
+    name
+        Name of the predictions in CVXPY's printouts, "prediction0" and so on by default.
+
+    Returns
+    -------
+    An expression of shape (n_out,) or (k, n_out), to be used in objectives and constraints like any other affine expression.
+    """
+    network = load_network(network)
+    try:
+        inputs = _stacked(X)
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"embed: X is {_ACCEPTED}, received {type(X).__name__}, which cannot be stacked ({shorten(error, MAX_TEXT)})."
+        ) from None
+    n = network.num_inputs
+    if inputs.ndim not in (1, 2) or inputs.shape[-1] != n:
+        raise InputError(f"embed: X has shape {inputs.shape}, but the network has {n} inputs: expected ({n},) or (k, {n}).")
+    if not inputs.is_affine() or inputs.is_complex():
+        raise InputError(
+            f"embed: X is not real and affine in the variables: {shorten(inputs, MAX_TEXT)}. Give the network affine expressions."
+        )
+    return Prediction(network, inputs, name)
+
+
+def predictions_in(problem: cvxpy.Problem) -> list[Prediction]:
+    """Predictions in the problem, and those that are inputs of others."""
+    found: dict[int, Prediction] = {}
+    waiting = list(problem.variables())
+    while waiting:
+        variable = waiting.pop(0)
+        if isinstance(variable, Prediction) and variable.id not in found:
+            found[variable.id] = variable
+            waiting += variable.inputs.variables()
+    return list(found.values())
+
+
+def _stacked(X: Any) -> cvxpy.Expression:
+    """X as one expression; lists, and arrays of expressions, are stacked."""
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        X = X.tolist()
+    if isinstance(X, Sequence) and not isinstance(X, str):
+        if any(isinstance(row, Sequence) or getattr(row, "ndim", 0) for row in X):
+            return cvxpy.vstack([_stacked(row) for row in X])
+        return cvxpy.hstack(X)
+    return cvxpy.Expression.cast_to_const(X)
