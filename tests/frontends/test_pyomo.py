@@ -19,6 +19,7 @@ from pyomo.gdp import Disjunct, Disjunction  # noqa: E402
 from pyomo.opt import SolverStatus, TerminationCondition  # noqa: E402
 
 import dcembed.pyomo  # noqa: E402
+from dcembed.frontends.pyomo_names import component_names  # noqa: E402
 from dcembed.frontends.pyomo_solver import termination  # noqa: E402
 
 NETWORK = make_network(2, (4,), 0)
@@ -189,6 +190,28 @@ def test_the_matrices_are_the_expressions(seed, sense):
         assert program.lb[column] == (-np.inf if variable.lb is None else variable.lb)
         assert program.ub[column] == (np.inf if variable.ub is None else variable.ub)
         assert program.integer[column] == variable.is_integer()
+
+
+def test_names_are_those_of_pyomo():
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(["a", "b c", "3", 4, 2.5], range(2))
+    m.one = pyo.Var()
+    m.part = pyo.Block(["left", "right"])
+    for part in m.part.values():
+        part.y = pyo.Var(range(3))
+        part.inner = pyo.Block()
+        part.inner.z = pyo.Var()
+    variables = list(m.component_data_objects(pyo.Var))
+    assert component_names(variables) == [variable.name for variable in variables]
+
+
+def test_outputs_that_are_expressions_have_names_too():
+    m = box_model()
+    m.y = pyo.Var()
+    dcembed.pyomo.embed(m.nn, NETWORK, inputs=m.x, outputs=[m.y - 1])
+    m.o = pyo.Objective(expr=m.y)
+    program = dcembed.pyomo.extract(m).program
+    assert program.column_names[-1] == program.row_names[-1] == "Output 0 of the network on 'nn'"
 
 
 def box_model():
