@@ -208,8 +208,8 @@ def _program(
         integer=(is_boolean | is_integer)[columns],
         cones=[ConeConstraint(-matrix[curved], rhs[curved], dims.soc, names.cones)] if dims.soc else [],
         maximize=maximize,
-        column_names=[names.columns[column] for column in columns],
-        row_names=[names.rows[row] for row in linear[plain]],
+        column_names=[names.columns[column] for column in columns.tolist()],
+        row_names=[names.rows[row] for row in linear[plain].tolist()],
     )
 
 

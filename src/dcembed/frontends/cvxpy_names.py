@@ -64,7 +64,9 @@ def entry_names(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def _indexed(name: str, indices: Sequence[Array]) -> list[str]:
-    return [f"{name}[{','.join(map(str, index))}]" for index in zip(*(axis.tolist() for axis in indices), strict=True)]
+    if len(indices) == 1:
+        return [f"{name}[{index}]" for index in indices[0].tolist()]
+    return [f"{name}[{','.join(index)}]" for index in zip(*(map(str, axis.tolist()) for axis in indices), strict=True)]
 
 
 def _variable_names(variable: cvxpy.Variable, size: int) -> list[str]:
