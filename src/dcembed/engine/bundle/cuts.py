@@ -17,6 +17,8 @@ Array = np.ndarray
 MAX_AGE = 12
 # A cut is added where the variable lies below its component by more than this, relative to the component's size.
 CUT_TOL = 1e-9
+# A cut is tight where the variable lies above it by no more than this, relative to its size.
+TIGHT_TOL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,53 +29,71 @@ class Heights:
     slope: sp.csr_array
 
 
+@dataclass(frozen=True, eq=False)
 class CutPool:
-    """Cuts theta[part] - slope @ w >= constant, newest last."""
+    """Cuts theta[part] - slope @ w >= constant, newest last.
 
-    def __init__(self, num_columns: int) -> None:
-        self._num_columns = num_columns
-        self.clear()
+    Parameters
+    ----------
+    part, slope, constant
+        Shapes (c,), (c, n) and (c,).
+    age
+        For how many solves each cut has been loose, shape (c,).
+    numbers
+        Increasing numbers that no other cut of this pool or of one made from it has, shape (c,).
+    num_made
+        How many cuts there have been.
+    """
 
-    def clear(self) -> None:
-        """Forget all cuts: the split has changed."""
-        self.part = np.zeros(0, dtype=np.int64)
-        self.slope = sp.csr_array((0, self._num_columns))
-        self.constant = np.zeros(0)
-        self._age = np.zeros(0, dtype=np.int64)
-        self._origin = np.zeros(0, dtype=np.int64)
+    part: Array
+    slope: sp.csr_array
+    constant: Array
+    age: Array
+    numbers: Array
+    num_made: int
 
     @property
     def num_cuts(self) -> int:
         return self.constant.size
 
-    def add(self, heights: Heights, w: Array, theta: Array) -> int:
-        """Add the cuts at w that `theta` violates; how many."""
+    def add(self, heights: Heights, w: Array, theta: Array) -> CutPool:
+        """The pool with the cuts at w that `theta` violates."""
         violated = np.flatnonzero(heights.value - theta > CUT_TOL * (1.0 + np.abs(heights.value)))
-        if violated.size:
-            slope = sp.csr_array(heights.slope[violated])
-            self.part = np.concatenate([self.part, violated])
-            self.slope = sp.vstack([self.slope, slope], format="csr")
-            self.constant = np.concatenate([self.constant, heights.value[violated] - slope @ w])
-            self._age = np.concatenate([self._age, np.zeros(violated.size, dtype=np.int64)])
-            self._origin = np.concatenate([self._origin, np.full(violated.size, -1)])
-        return violated.size
+        if violated.size == 0:
+            return self
+        slope = sp.csr_array(heights.slope[violated])
+        return CutPool(
+            part=np.concatenate([self.part, violated]),
+            slope=sp.csr_array(sp.vstack([self.slope, slope], format="csr")),
+            constant=np.concatenate([self.constant, heights.value[violated] - slope @ w]),
+            age=np.concatenate([self.age, np.zeros(violated.size, dtype=np.int64)]),
+            numbers=np.concatenate([self.numbers, self.num_made + np.arange(violated.size)]),
+            num_made=self.num_made + violated.size,
+        )
 
-    def age(self, w: Array, theta: Array) -> None:
-        """Note which cuts are tight at a solution, and drop those that have long been loose."""
+    def aged(self, w: Array, theta: Array) -> CutPool:
+        """The pool after a solution: tight cuts are young again, those that have long been loose are gone."""
         distance = theta[self.part] - self.slope @ w - self.constant
-        tight = distance <= 1e-6 * (1.0 + np.abs(theta[self.part]))
-        self._age = np.where(tight, 0, self._age + 1)
-        keep = np.flatnonzero(self._age <= MAX_AGE)
-        if keep.size < self.num_cuts:
-            self.part, self.constant = self.part[keep], self.constant[keep]
-            self.slope, self._age, self._origin = sp.csr_array(self.slope[keep]), self._age[keep], self._origin[keep]
+        age = np.where(distance <= TIGHT_TOL * (1.0 + np.abs(theta[self.part])), 0, self.age + 1)
+        keep = np.flatnonzero(age <= MAX_AGE)
+        slope = self.slope if keep.size == self.num_cuts else sp.csr_array(self.slope[keep])
+        return CutPool(self.part[keep], slope, self.constant[keep], age[keep], self.numbers[keep], self.num_made)
 
-    def rows(self, num_parts: int) -> tuple[sp.csr_array, Array]:
-        """The cuts as rows [-slope | unit of theta] >= constant."""
-        unit = sp.csr_array((np.ones(self.num_cuts), (np.arange(self.num_cuts), self.part)), shape=(self.num_cuts, num_parts))
-        return sp.hstack([-self.slope, unit], format="csr"), self.constant
+    def rows(self, num_parts: int, num_slacks: int = 0) -> sp.csr_array:
+        """The cuts as rows [-slope | unit of theta | 0] >= constant."""
+        unit = sp.csr_array((np.ones(self.num_cuts), (np.arange(self.num_cuts), self.part)), shape=(self.num_cuts, num_parts + num_slacks))
+        return sp.csr_array(sp.hstack([-self.slope, unit], format="csr"))
 
-    def take_origins(self) -> Array:
-        """Where each cut stood at the last call, -1 for new ones."""
-        origin, self._origin = self._origin, np.arange(self.num_cuts)
-        return origin
+    def places_in(self, numbers: Array, first: int) -> Array:
+        """Where each cut stands among rows that begin at `first` with the cuts of these numbers; -1 for new ones."""
+        position = np.searchsorted(numbers, self.numbers)
+        inside = position < numbers.size
+        known = np.zeros(self.num_cuts, dtype=bool)
+        known[inside] = numbers[position[inside]] == self.numbers[inside]
+        return np.where(known, first + position, -1)
+
+
+def empty_pool(num_columns: int, num_made: int = 0) -> CutPool:
+    """No cuts; `num_made` have been made before."""
+    none = np.zeros(0, dtype=np.int64)
+    return CutPool(none, sp.csr_array((0, num_columns)), np.zeros(0), none, none, num_made)

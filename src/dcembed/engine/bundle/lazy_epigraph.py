@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.epigraph import Array, Epigraph
+from dcembed.embedded.epigraph import Epigraph
 from dcembed.embedded.measurements import num_measurements, sum_parts
 
 
 def build_lazy(embedded: EmbeddedProgram) -> Epigraph:
     """One column per part. Unit weights and units are nonnegative, so theta is too."""
     size = num_measurements(embedded)
-    kept = sp.hstack([sp.csr_array((size, 0)), *(sum_parts(measured, size) for measured in embedded.networks)], format="csr")
+    kept = sp.hstack([sp.csr_array((size, 0)), *(sum_parts(embedded, measured) for measured in embedded.networks)], format="csr")
     num_parts = kept.shape[1]
     empty = np.zeros(0)
     return Epigraph(
@@ -25,10 +25,4 @@ def build_lazy(embedded: EmbeddedProgram) -> Epigraph:
         on_auxiliary=sp.csr_array((0, num_parts)),
         row_lb=empty,
         kept=kept,
-        values=lambda w: _no_values(num_parts),
     )
-
-
-def _no_values(num_parts: int) -> Array:
-    """Heights depend on the split; the bundle passes them itself."""
-    return np.zeros(num_parts)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measurements import evaluate_measurements, slopes
+from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.options import Options
 
@@ -73,7 +73,7 @@ def estimate_penalty(embedded: EmbeddedProgram, point: Point) -> float:
     gain = float((objective * width).max(initial=0.0))
     rows = sp.csr_array(abs(restrictions.linear + slope[1:]) @ sp.diags_array(width))
     # Where a network happens to be flat at the start, how far its row is from its limit tells more than its slope.
-    distance = np.abs(restrictions.linear @ point.w + evaluate_measurements(embedded, point.w)[1:] - restrictions.rhs)
+    distance = np.abs(restrictions.linear @ point.w + point.neural[1:] - restrictions.rhs)
     change = np.maximum(rows.max(axis=1).toarray().reshape(-1), distance)
     typical = float(np.median(change[change > 0])) if (change > 0).any() else 1.0
     return HEADROOM * gain / typical if gain > 0 else 1.0

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from dcembed import Embedding, Options, Program
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
-from dcembed.engine.penalty import estimate_penalty, initial_penalty
+from dcembed.run.penalty import estimate_penalty, initial_penalty
 from problems import random_mlp
 
 
