@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dcembed.errors import InputError, MissingPackageError
@@ -82,7 +83,8 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
         return model
     shape = parse_input_shape(input_shape)
     importer = _match_path(Path(model)) if isinstance(model, str | Path) else _match_object(model)
-    return _import_adapter(importer).load(Path(model) if isinstance(model, str) else model, shape)
+    network: Network = _import_adapter(importer).load(Path(model) if isinstance(model, str) else model, shape)
+    return network
 
 
 def _match_path(path: Path) -> Importer:
@@ -118,7 +120,7 @@ def _match_object(model: Any) -> Importer:
     raise InputError(f"An object of type {kind} is not a model that can be read. Accepted are:\n{_list_accepted()}")
 
 
-def _import_adapter(importer: Importer) -> Any:
+def _import_adapter(importer: Importer) -> ModuleType:
     try:
         return importlib.import_module(f"dcembed.importers.{importer.name}_")
     except ModuleNotFoundError as error:

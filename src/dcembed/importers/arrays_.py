@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check, draw_points
-from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 from dcembed.network.network import Network
 
@@ -46,6 +47,7 @@ def save_network(network: Network, path: str | Path) -> None:
     arrays |= {"check_points": points, "check_values": network(points)}
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
+    # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
     np.savez_compressed(target, **arrays)  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.network.affine import Array
+from dcembed.arrays import Array
 from dcembed.network.network import Network
 
 

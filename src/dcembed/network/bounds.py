@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.arrays import Array, Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.batched_products import apply_to_boxes, chunks_of_boxes, times_each
 from dcembed.network.network import Network
 from dcembed.network.split import negative_part, positive_part
@@ -65,7 +66,8 @@ def _input_lines(middle: Array, radius: Array) -> Lines:
 
 
 def _reach(slope: Array) -> Array:
-    return np.abs(slope).sum(axis=2)
+    reach: Array = np.abs(slope).sum(axis=2)
+    return reach
 
 
 def _push(affine: Affine, sources: list[Lines]) -> Lines:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array, Matrix
 from dcembed.errors import NetworkError
-from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.network import Network
 
 

@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
-from dcembed.network.affine import Affine, Array, apply_affine, check_affine
+from dcembed.network.affine import Affine, apply_affine, check_affine
 from dcembed.network.chunks import slices
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
@@ -75,7 +77,7 @@ class Network:
         return f"Network({self.num_inputs} inputs -> {hidden} -> {self.num_outputs} outputs)"
 
 
-def build_mlp(weights: Sequence, biases: Sequence) -> Network:
+def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike | None]) -> Network:
     """Build the multilayer perceptron W_L relu(... relu(W_1 x + b_1)) + b_L.
 
     Parameters
@@ -93,7 +95,7 @@ def build_mlp(weights: Sequence, biases: Sequence) -> Network:
         )
     matrices = [np.atleast_2d(np.asarray(weight, dtype=np.float64)) for weight in weights]
     layers = [
-        Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else bias)
+        Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else np.asarray(bias, dtype=np.float64))
         for index, (weight, bias) in enumerate(zip(matrices, biases, strict=True))
     ]
     return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1])
