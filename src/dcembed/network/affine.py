@@ -40,6 +40,7 @@ class Affine:
 
     @property
     def num_rows(self) -> int:
+        """Number of entries of the map."""
         return self.bias.size
 
 

@@ -40,9 +40,11 @@ class Network:
 
     Examples
     --------
-    >>> import numpy as np, dcembed
+    >>> import dcembed
     >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], [0.0]])
-    >>> hat(np.array([[0.5], [1.5]]))
+    >>> hat
+    Network(1 inputs -> 2 -> 1 outputs)
+    >>> hat([[0.5], [1.5]])
     array([[0.5],
            [0.5]])
     """
@@ -57,6 +59,7 @@ class Network:
 
     @property
     def num_outputs(self) -> int:
+        """Length of f."""
         return self.output.num_rows
 
     @property
@@ -69,7 +72,8 @@ class Network:
         """N_hidden, the number of ReLU units."""
         return sum(self.widths)
 
-    def __call__(self, points: Array) -> Array:
+    def __call__(self, points: npt.ArrayLike) -> Array:
+        """The predictions, as by `evaluate`."""
         return evaluate(self, points)
 
     def __repr__(self) -> str:
@@ -86,6 +90,16 @@ def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike |
         One matrix per layer, shape (outputs, inputs) of that layer.
     biases
         One vector per layer; None stands for zeros.
+
+    Examples
+    --------
+    |x| = max(x, 0) + max(-x, 0):
+
+    >>> import dcembed
+    >>> absolute = dcembed.build_mlp(weights=[[[1.0], [-1.0]], [[1.0, 1.0]]], biases=[None, None])
+    >>> absolute([[-3.0], [2.0]])
+    array([[3.],
+           [2.]])
     """
     if len(weights) == 0:
         raise NetworkError("The network is empty: no layer was given. Pass at least one weight matrix.")
@@ -101,8 +115,11 @@ def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike |
     return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1])
 
 
-def evaluate(network: Network, points: Array) -> Array:
-    """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,)."""
+def evaluate(network: Network, points: npt.ArrayLike) -> Array:
+    """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,).
+
+    f = sum_m C_m z_m + D x + e with z_l = max(a_l, 0), a_l = sum_{m<l} A_lm z_m + B_l x + b_l.
+    """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
         raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
@@ -119,7 +136,15 @@ def chunks(size: int, network: Network) -> Iterator[slice]:
 
 
 def preactivations(network: Network, points: Array) -> list[Array]:
-    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width)."""
+    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hat = build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+    >>> preactivations(hat, np.array([[0.5]]))
+    [array([[ 0.5, -0.5]])]
+    """
     sources = [points]
     result = []
     for stage in network.stages:
