@@ -78,6 +78,14 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
     >>> from torch import nn
     >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1)))
     Network(2 inputs -> 8 -> 1 outputs)
+
+    What cannot be embedded is named, all of it at once.
+
+    >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1)))
+    Traceback (most recent call last):
+    dcembed.errors.UnsupportedLayerError: The torch model has 1 layer that cannot be embedded:
+      layer 1, '1': Tanh
+    ...
     """
     if isinstance(model, Network):
         return model

@@ -38,6 +38,17 @@ def save_network(network: Network, path: str | Path) -> None:
     """Write `network` to an .npz file that `load_network` reads back exactly.
 
     A few points and the predictions there go with it, so that a damaged file is noticed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dcembed
+    >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dcembed.save_network(hat, f"{folder}/hat.npz")
+    ...     again = dcembed.load_network(f"{folder}/hat.npz")
+    >>> again([[1.5]])
+    array([[0.5]])
     """
     target = Path(path)
     if target.suffix.lower() != ".npz":

@@ -188,7 +188,13 @@ def concat(builder: NetworkBuilder, values: Sequence[Value], axis: int) -> Value
 
 
 def along_axis(vector: Any, axis: int, num_axes: int) -> Array:
-    """A vector with one entry per channel, shaped to broadcast along `axis` of a value with `num_axes` axes."""
+    """A vector with one entry per channel, shaped to broadcast along `axis` of a value with `num_axes` axes.
+
+    Examples
+    --------
+    >>> along_axis([1.0, 2.0, 3.0], axis=1, num_axes=3).shape
+    (1, 3, 1)
+    """
     array = np.asarray(vector, dtype=np.float64).reshape(-1)
     shape = [1] * num_axes
     shape[axis] = array.size
