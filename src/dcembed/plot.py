@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcembed.errors import MissingPackageError
 from dcembed.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BLUE, GREY, RED = "#1f5fa8", "#9aa5b1", "#c0392b"
 
@@ -56,7 +60,7 @@ def plot_run(result: Result, path: str | Path, sense: int = 1, title: str = "") 
     figure.savefig(path, dpi=130)
 
 
-def _draw_objective(axes, result: Result, sense: int, end: float) -> None:
+def _draw_objective(axes: Axes, result: Result, sense: int, end: float) -> None:
     feasible = [record for record in result.history if record.violation <= result.feasibility_tol]
     objectives = [sense * record.objective for record in feasible]
     axes.plot([r.seconds for r in feasible], objectives, ".", color=GREY, markersize=6, label="feasible candidates")
@@ -81,7 +85,7 @@ def _draw_objective(axes, result: Result, sense: int, end: float) -> None:
     axes.legend(loc="best", frameon=False)
 
 
-def _draw_violation(axes, result: Result) -> None:
+def _draw_violation(axes: Axes, result: Result) -> None:
     """On a logarithmic scale; what is exactly feasible is drawn at its lower end."""
     tolerance = result.feasibility_tol
     floor = tolerance * 1e-4
