@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.experiments import EXPERIMENTS, NUM_TRIALS, SizeError
-from benchmarks.methods import METHODS
-from benchmarks.records import RESULTS
-from benchmarks.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
+from benchmarks.harness.records import RESULTS
+from benchmarks.harness.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
+from benchmarks.methods.table import METHODS
+from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS, SizeError
 
 HORIZON = 180.0
 # The short run: everything once, in less than twenty minutes on two cores.
@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         show(console)
         return 0
     if chosen.verb == "report":
-        from benchmarks.report import write_report
+        from benchmarks.report.report import write_report
 
         for path in write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit):
             console.print(f"wrote {os.path.relpath(path)}")

@@ -10,16 +10,16 @@ import pytest
 from rich.console import Console
 
 import dcembed
-from benchmarks import qp
 from benchmarks.__main__ import main
-from benchmarks.experiments import EXPERIMENTS
-from benchmarks.greedy import solve as solve_greedily
-from benchmarks.job import Job
-from benchmarks.methods import METHODS, why_not
-from benchmarks.outcome import check, outcome_of
-from benchmarks.pooling import all_designs, expected_profits, load_pooling_network, surrogate_profit
-from benchmarks.records import FAILURES, append_record, read_records
-from benchmarks.sweep import run_sweep
+from benchmarks.harness.job import Job
+from benchmarks.harness.outcome import check, outcome_of
+from benchmarks.harness.records import FAILURES, append_record, read_records
+from benchmarks.harness.sweep import run_sweep
+from benchmarks.methods.greedy import solve as solve_greedily
+from benchmarks.methods.table import METHODS, why_not
+from benchmarks.problems import qp
+from benchmarks.problems.experiments import EXPERIMENTS
+from benchmarks.problems.pooling import all_designs, expected_profits, load_pooling_network, surrogate_profit
 from problems import binary_problem, level_problem, quiet
 
 # Experiment and size; the QP has two blocks and a network made here.
@@ -44,7 +44,7 @@ def networks(tmp_path_factory):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, networks):
     """The folder with the records of all runs."""
-    from benchmarks.data import find_data_folder
+    from benchmarks.problems.data import find_data_folder
 
     families = list(TINY) if find_data_folder() is not None else ["qp"]
     folder = tmp_path_factory.mktemp("results")
@@ -133,7 +133,7 @@ def test_means_over_fewer_trials_are_marked_and_not_called_the_best(results, tmp
 
 def test_points_are_measured_by_the_harness_and_not_believed():
     program, embedding = binary_problem(0)
-    from benchmarks.instance import Instance
+    from benchmarks.problems.instance import Instance
 
     instance = Instance("binaries", program, (embedding,), [])
     result = dcembed.solve(program, embedding, options=quiet())
@@ -152,7 +152,7 @@ def test_points_are_measured_by_the_harness_and_not_believed():
 def test_the_real_packages_reach_what_dcembed_reaches_on_other_small_problems(name, problem):
     if name not in INSTALLED:
         pytest.skip(f"{METHODS[name].missing_package()} is not installed")
-    from benchmarks.instance import Instance
+    from benchmarks.problems.instance import Instance
 
     program, embedding = problem(3)
     ours = dcembed.solve(program, embedding, options=quiet(max_starts=5))
