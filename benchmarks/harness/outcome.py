@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -63,7 +63,6 @@ class Checked:
     trace: list[tuple[float, float]]
     num_rejected: int = 0
     largest_violation: float = 0.0
-    best: Array | None = field(default=None, repr=False, compare=False)
 
 
 def outcome_of(result: Result) -> Outcome:
@@ -88,7 +87,7 @@ def check(instance: Instance, points: Sequence[tuple[float, Array]]) -> Checked:
     Rounding and predicting favours methods that work at a solver's tolerances; it is done for all alike.
     """
     trace: list[tuple[float, float]] = []
-    num_rejected, largest, best = 0, 0.0, None
+    num_rejected, largest = 0, 0.0
     for seconds, point in sorted(points, key=lambda entry: entry[0]):
         x = np.where(instance.program.integer, np.round(point), point)
         x = predict(instance.embeddings, x)
@@ -98,5 +97,4 @@ def check(instance: Instance, points: Sequence[tuple[float, Array]]) -> Checked:
             num_rejected += 1
         elif not trace or measured.objective < trace[-1][1]:
             trace.append((float(seconds), measured.objective))
-            best = x
-    return Checked(trace, num_rejected, largest, best)
+    return Checked(trace, num_rejected, largest)

@@ -16,7 +16,7 @@ from benchmarks.harness.machine import describe_machine, describe_versions
 from benchmarks.harness.records import Record, append_record, missing, read_records
 from benchmarks.methods.table import METHODS, why_not
 from benchmarks.problems.data import MissingDataError
-from benchmarks.problems.experiments import EXPERIMENTS, Experiment
+from benchmarks.problems.experiments import Experiment, of_family
 
 Sizes = Sequence[str]
 
@@ -98,9 +98,8 @@ def run_sweep(
 
 
 def _is_available(family: str, size: str, trial: int, console: Console) -> bool:
-    experiment = next(e for e in EXPERIMENTS.values() if e.family == family)
     try:
-        experiment.find(size, trial)
+        of_family(family).find(size, trial)
     except MissingDataError as error:
         console.print(f"[yellow]{family} {size} trial {trial} is left out. {error}")
         return False

@@ -16,7 +16,6 @@ from dcembed import Embedding, Options, Program, Result
 
 Solve = Callable[[Program, Sequence[Embedding], Sequence[np.ndarray], Options], Result | Outcome]
 
-FAMILIES = ("qp", "water", "pooling")
 _BENCH = "pip install 'dcembed[bench]'"
 
 

@@ -6,8 +6,6 @@ the paper gives them.
 
 from __future__ import annotations
 
-HORIZON = 180.0
-
 _QP_METHODS = ("shared", "two-path", "pgd", "gurobi-ml", "big-m-obbt")
 _QP = {
     "64x1": (-0.06527, -0.06527, -0.05990, -0.06527, -0.06527),
@@ -67,9 +65,3 @@ NPI = {
     ("pooling", "17", "gurobi-ml"): 2.03,
     ("pooling", "17", "big-m-obbt"): 3.72,
 }
-
-# Median seconds to the surrogate's optimum, from the text.
-SECONDS_TO_OPTIMUM = {("pooling", "17", "shared"): 18.82, ("pooling", "17", "gurobi-ml"): 95.54}
-
-# Activation binaries left by bound tightening, from the text ("roughly" for water).
-BINARIES = {("pooling", "17", "big-m-obbt"): 170_714, ("water", "800", "big-m-obbt"): 89_160}
