@@ -30,8 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.verb == "report":
         from benchmarks.report.report import write_report
 
-        for path in write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit):
-            console.print(f"wrote {os.path.relpath(path)}")
+        path = write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit)
+        console.print(f"wrote {os.path.relpath(path)}")
         return 0
     return run(chosen, parser, console)
 

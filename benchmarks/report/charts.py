@@ -1,4 +1,4 @@
-"""The pictures of the report. A method has one colour, marker and name in all of them; names stand at the ends of the lines."""
+"""The pictures of the report, each drawn into a PNG file. A method has one colour, marker and name in all of them; names stand at the ends of the lines."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ STYLE = {
     "axes.grid": True,
     "grid.color": "#e3e6ea",
     "grid.linewidth": 0.8,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "dcembed",
 }
 PANEL = 6.6, 4.2
 # Vertical space between two names, in points.
@@ -56,20 +54,20 @@ Draw = Callable[[Axes, Sweep], dict[str, tuple[float, float]]]
 
 def draw_npi(sweeps: Sequence[Sweep], folder: Path) -> str:
     """NPI against size."""
-    return _panels(sweeps, folder, "npi", _npi_panel)
+    return _panels(sweeps, folder, "npi.png", _npi_panel)
 
 
 def draw_trajectories(sweeps: Sequence[Sweep], folder: Path) -> str:
     """Gap closed over time at the largest size that the most methods were run on."""
-    return _panels(sweeps, folder, "trajectories", _trajectory_panel)
+    return _panels(sweeps, folder, "trajectories.png", _trajectory_panel)
 
 
 def draw_speed_up(sweeps: Sequence[Sweep], folder: Path) -> str:
     """How many times sooner dcembed is as good as each other method ever gets."""
-    return _panels(sweeps, folder, "speed-up", _speed_up_panel)
+    return _panels(sweeps, folder, "speed-up.png", _speed_up_panel)
 
 
-def _panels(sweeps: Sequence[Sweep], folder: Path, name: str, draw: Draw) -> str:
+def _panels(sweeps: Sequence[Sweep], folder: Path, file: str, draw: Draw) -> str:
     num_columns = min(2, len(sweeps))
     num_rows = -(-len(sweeps) // num_columns)
     with mpl.rc_context(STYLE):
@@ -82,9 +80,8 @@ def _panels(sweeps: Sequence[Sweep], folder: Path, name: str, draw: Draw) -> str
         labels = [label for axes, end in ends for label in _names(figure, axes, end)]
         for label in labels:
             label.set_in_layout(True)
-        for suffix in ("png", "svg"):
-            figure.savefig(folder / f"{name}.{suffix}", dpi=130, metadata={"Date": None} if suffix == "svg" else None)
-    return name
+        figure.savefig(folder / file, dpi=130)
+    return file
 
 
 def _npi_panel(axes: Axes, sweep: Sweep) -> dict[str, tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""The report: one Markdown page and one self-contained HTML page, made of the records alone."""
+"""The report: one Markdown page with its pictures, made of the records alone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from benchmarks.harness.records import FAILURES, Record, read_records
 from benchmarks.methods.table import METHODS
 from benchmarks.report import charts, paper_figures
 from benchmarks.report.comparison import OURS, Cell, Sweep, choose_records, compare
-from benchmarks.report.page import Block, Folded, Heading, Listing, Paragraph, Picture, Table, to_html, to_markdown
+from benchmarks.report.markdown import folded, heading, listing, page, picture, table
 
 TITLE = "dcembed against other methods"
 NOTHING = "-"
 FEWER = "\u2020"
 
 
-def write_report(path: Path, folder: Path, time_limit: float | None = None) -> list[Path]:
-    """Write report.md, report.html and the pictures; returns the two pages."""
+def write_report(path: Path, folder: Path, time_limit: float | None = None) -> Path:
+    """Write report.md and the pictures beside it; returns the page."""
     everything = with_starts(read_records(path))
     if not everything:
         raise SystemExit(f"There are no records in {path.name}. Make some first: python -m benchmarks run --short")
@@ -30,29 +30,28 @@ def write_report(path: Path, folder: Path, time_limit: float | None = None) -> l
     for sweep in sweeps:
         blocks += _section(sweep)
     blocks += _closing(records)
-    pages = {"report.md": to_markdown(blocks), "report.html": to_html(blocks, folder, TITLE)}
-    for name, text in pages.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in pages]
+    target = folder / "report.md"
+    target.write_text(page(blocks), encoding="utf-8")
+    return target
 
 
-def _opening(sweeps: list[Sweep], records: list[Record], limit: float) -> list[Block]:
+def _opening(sweeps: list[Sweep], records: list[Record], limit: float) -> list[str]:
     return [
-        Heading(TITLE, 1),
-        Paragraph(
+        heading(TITLE, 1),
+        (
             f"Every method gets the same problem, network and starts, one thread and {limit:g} seconds. Each run has a process of its own. "
             "Every point counts only after the harness has measured it (integers rounded, predictions recomputed, all constraints to 1e-5)."
         ),
-        Paragraph(
+        (
             "**NPI** is the normalized primal integral in percent: 100/T times the integral of (J_best(t) - J_ref) / (J_0 - J_ref). J_ref is the "
             "best feasible objective of any method here, or the optimum where it was enumerated; J_0 is the objective of the start (pooling: "
             "of building nothing). Every method is credited with the best start from second zero; 100 is no progress, 0 is perfect. A run "
             "that crashed or was killed counts as one that stayed at the start."
         ),
-        Heading("In short"),
-        Listing(_findings(sweeps)),
+        heading("In short"),
+        listing(_findings(sweeps)),
         _lead_table(sweeps),
-        Paragraph(
+        (
             "The second best is the method whose NPI is next to that of dcembed, of those that were run on the most trials. **Ahead from** "
             "is the second from which dcembed had a better point than any other method to the end, in every trial; level or behind where "
             "another one ends with the same objective or a better one in some trial."
@@ -60,7 +59,7 @@ def _opening(sweeps: list[Sweep], records: list[Record], limit: float) -> list[B
     ]
 
 
-def _lead_table(sweeps: list[Sweep]) -> Table:
+def _lead_table(sweeps: list[Sweep]) -> str:
     """Size by size: dcembed, the second best, how many times as high, and since when."""
     rows = []
     for sweep in sweeps:
@@ -70,7 +69,7 @@ def _lead_table(sweeps: list[Sweep]) -> Table:
             name = f"{sweep.experiment.title}, {_size(sweep, lead.size)}"
             num_trials = str(len(sweep.shared_trials(lead.size, lead.other)))
             rows.append([name, num_trials, _number(lead.ours), second, _number(lead.theirs), _times(lead.ratio), ahead])
-    return Table(["instance", "trials", "dcembed, NPI %", "second best", "its NPI %", "as high", "ahead from"], rows)
+    return table(["instance", "trials", "dcembed, NPI %", "second best", "its NPI %", "as high", "ahead from"], rows)
 
 
 def _findings(sweeps: list[Sweep]) -> list[str]:
@@ -106,17 +105,17 @@ def _findings(sweeps: list[Sweep]) -> list[str]:
     return [*won, *(lost or ["There is no size on which another method that could be run has a lower NPI than dcembed."]), *unknown]
 
 
-def _pictures(sweeps: list[Sweep], folder: Path) -> list[Block]:
+def _pictures(sweeps: list[Sweep], folder: Path) -> list[str]:
     return [
-        Picture(
+        picture(
             charts.draw_npi(sweeps, folder),
             "NPI against size, mean over the trials that a method was run on; the shade spans them, dotted lines lead to names.",
         ),
-        Picture(
+        picture(
             charts.draw_trajectories(sweeps, folder),
             "Gap closed over time on the largest size that the most methods were run on, mean over the trials that all of them have.",
         ),
-        Picture(
+        picture(
             charts.draw_speed_up(sweeps, folder),
             "How many times sooner dcembed has a point as good as the best one of each other method. A triangle at the foot: never. "
             "Methods that did not improve on the start are not shown.",
@@ -124,23 +123,23 @@ def _pictures(sweeps: list[Sweep], folder: Path) -> list[Block]:
     ]
 
 
-def _section(sweep: Sweep) -> list[Block]:
+def _section(sweep: Sweep) -> list[str]:
     head = [sweep.experiment.axis, *(METHODS[method].label for method in sweep.methods)]
-    blocks: list[Block] = [Heading(sweep.experiment.title)]
+    blocks: list[str] = [heading(sweep.experiment.title)]
     reasons = [
         f"{METHODS[m].label}: {why[sweep.experiment.family]}" for m in METHODS if sweep.experiment.family in (why := METHODS[m].why_not)
     ]
     if reasons:
-        blocks.append(Paragraph("Not run here: " + "; ".join(reasons) + "."))
-    blocks += [Heading("NPI, percent", 3), Table(head, [[_size(sweep, s), *_npi_cells(sweep, s)] for s in sweep.sizes])]
-    blocks += [Heading(_objective_title(sweep), 3), Table(head, [[_size(sweep, s), *_objective_cells(sweep, s)] for s in sweep.sizes])]
+        blocks.append("Not run here: " + "; ".join(reasons) + ".")
+    blocks += [heading("NPI, percent", 3), table(head, [[_size(sweep, s), *_npi_cells(sweep, s)] for s in sweep.sizes])]
+    blocks += [heading(_objective_title(sweep), 3), table(head, [[_size(sweep, s), *_objective_cells(sweep, s)] for s in sweep.sizes])]
     if any(_has_fewer_trials(sweep, s, m) for s in sweep.sizes for m in sweep.methods):
-        blocks.append(Paragraph(f"{FEWER} the mean over fewer trials than those of dcembed; it is compared with dcembed on these alone."))
+        blocks.append(f"{FEWER} the mean over fewer trials than those of dcembed; it is compared with dcembed on these alone.")
     paper = _paper_table(sweep)
     if paper is not None:
-        blocks += [Heading("What the paper prints", 3), Paragraph(PAPER_NOTE), paper]
-    blocks.append(Heading("In detail", 3))
-    blocks += [Folded(f"{sweep.experiment.axis}: {_size(sweep, size)}", [_detail(sweep, size)]) for size in sweep.sizes]
+        blocks += [heading("What the paper prints", 3), PAPER_NOTE, paper]
+    blocks.append(heading("In detail", 3))
+    blocks += [folded(f"{sweep.experiment.axis}: {_size(sweep, size)}", [_detail(sweep, size)]) for size in sweep.sizes]
     return blocks
 
 
@@ -183,7 +182,7 @@ def _objective_cells(sweep: Sweep, size: str) -> list[str]:
     return shown
 
 
-def _paper_table(sweep: Sweep) -> Table | None:
+def _paper_table(sweep: Sweep) -> str | None:
     """Final objectives and NPI of the paper beside ours, for the sizes that both have."""
     family = sweep.experiment.family
     methods = list(dict.fromkeys(m for f, s, m in paper_figures.OBJECTIVES if f == family))
@@ -208,15 +207,15 @@ def _paper_table(sweep: Sweep) -> Table | None:
         own = _objective(sweep, ours.objective) if ours is not None and ours.objective is not None else NOTHING
         digits = {"qp": 5, "water": 2, "pooling": 4}[family]
         rows.append([_size(sweep, size), *(NOTHING if v is None else f"{v:.{digits}f}" for v in printed), own, ", ".join(npi) or NOTHING])
-    return Table(head, rows)
+    return table(head, rows)
 
 
-def _detail(sweep: Sweep, size: str) -> Table:
+def _detail(sweep: Sweep, size: str) -> str:
     has_gap = any(cell.gap is not None for (s, _), cell in sweep.cells.items() if s == size)
     head = ["method", "ended", "NPI, %", "first feasible, s", "to 1 %, s", "to 0.1 %, s", "objective", *(["gap, %"] if has_gap else [])]
     head += ["memory, MiB", "preparation, s", "added columns", "rows", "binaries", "points rejected"]
     rows = [_detail_row(sweep, cell, has_gap) for m in sweep.methods if (cell := sweep.cells.get((size, m))) is not None]
-    return Table(head, rows)
+    return table(head, rows)
 
 
 def _detail_row(sweep: Sweep, cell: Cell, has_gap: bool) -> list[str]:
@@ -235,23 +234,23 @@ def _detail_row(sweep: Sweep, cell: Cell, has_gap: bool) -> list[str]:
     ]
 
 
-def _closing(records: list[Record]) -> list[Block]:
+def _closing(records: list[Record]) -> list[str]:
     failed = [
         f"{r.experiment} {r.size} trial {r.trial}, {METHODS[r.method].label}: {r.status}. {r.note}"
         for r in records
         if r.status in (*FAILURES, "licence")
     ]
     return [
-        Heading("Runs that failed or did not fit a licence"),
-        Folded(f"{len(failed)} runs", [Listing(failed)]) if failed else Paragraph("None."),
-        Heading("How this was made"),
-        Listing(
+        heading("Runs that failed or did not fit a licence"),
+        folded(f"{len(failed)} runs", [listing(failed)]) if failed else "None.",
+        heading("How this was made"),
+        listing(
             [f"`{command}`" for command in dict.fromkeys(record.command for record in records) if command]
             + ["`python -m benchmarks report`"]
         ),
-        Listing(list(dict.fromkeys(text for record in records for text in (record.machine, record.versions) if text))),
-        Paragraph("The methods:"),
-        Listing([f"**{METHODS[m].label}**: {METHODS[m].about}" for m in METHODS if any(record.method == m for record in records)]),
+        listing(list(dict.fromkeys(text for record in records for text in (record.machine, record.versions) if text))),
+        "The methods:",
+        listing([f"**{METHODS[m].label}**: {METHODS[m].about}" for m in METHODS if any(record.method == m for record in records)]),
     ]
 
 
