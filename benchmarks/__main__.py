@@ -13,7 +13,8 @@ from rich.table import Table
 from benchmarks.harness.records import RESULTS
 from benchmarks.harness.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
 from benchmarks.methods.table import METHODS
-from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS, SizeError
+from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
+from benchmarks.problems.sizes import SizeError
 
 HORIZON = 180.0
 # The short run: everything once, in less than twenty minutes on two cores.
@@ -59,7 +60,7 @@ def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Co
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="The experiments of the paper, and beyond them.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    sweep = verbs.add_parser("run", help="run experiments; what is in the records is not run again")
+    sweep = verbs.add_parser("run", help="run experiments; what the same code has in the records is not run again")
     sweep.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help=f"{', '.join(EXPERIMENTS)}; all by default")
     sweep.add_argument("--methods", nargs="+", metavar="METHOD", choices=list(METHODS), help=f"{', '.join(METHODS)}; all by default")
     sweep.add_argument("--sizes", nargs="+", metavar="SIZE", help="64x3 for a QP, 800 for water, 17 for pooling; the paper's by default")

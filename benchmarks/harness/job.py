@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from benchmarks.harness.fingerprint import fingerprint
 from benchmarks.harness.outcome import Checked, LicenceError, Outcome, check, outcome_of
 from benchmarks.harness.process import Report, run_apart
 from benchmarks.harness.records import Record
@@ -28,6 +29,12 @@ class Job:
     method: str
     time_limit: float
     version: str = __version__
+    fingerprint: str = ""
+
+
+def fingerprinted(job: Job) -> Job:
+    """The job with the fingerprint of the code that runs it."""
+    return replace(job, fingerprint=fingerprint(job.experiment, job.size, job.trial, job.method))
 
 
 def run_job(job: Job, preparation_limit: float, grace: float = GRACE_SECONDS, stop: threading.Event | None = None) -> Record:
@@ -42,7 +49,12 @@ def perform(job: Job, done: Callable[[], None]) -> dict[str, Any]:
     instance = experiment.build(job.size, job.trial)
     starts = check(instance, [(0.0, start) for start in instance.starts])
     initial = check(instance, [(0.0, instance.initial)]) if instance.initial is not None else starts
-    common = {"initial_objective": _last(initial), "start_objective": _last(starts)}
+    # Of the code in this process: it may have been edited since the sweep began.
+    common = {
+        "fingerprint": fingerprinted(job).fingerprint,
+        "initial_objective": _last(initial),
+        "start_objective": _last(starts),
+    }
     method = METHODS[job.method]
     options = Options(time_limit=job.time_limit, verbose=False, **method.settings(experiment))
     try:
@@ -60,7 +72,7 @@ def perform(job: Job, done: Callable[[], None]) -> dict[str, Any]:
 def to_record(job: Job, report: Report) -> Record:
     """The row of a run that ended in any way."""
     fields = report.answer if report.answer is not None else {"status": report.failure, "note": report.note}
-    record = Record(**asdict(job), **fields)
+    record = Record(**{**asdict(job), **fields})
     return replace(record, memory=report.memory, process_seconds=report.seconds)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent.parent / "results"
-KEY = ("experiment", "size", "trial", "method", "time_limit", "version")
+KEY = ("experiment", "size", "trial", "method", "time_limit", "version", "fingerprint")
 # What a failure of the harness around the method is called; every other status is the method's own word.
 FAILURES = ("crashed", "killed")
 
@@ -25,8 +25,9 @@ class Record:
 
     Parameters
     ----------
-    experiment, size, trial, method, time_limit, version
-        The key: what was run, with which version of dcembed.
+    experiment, size, trial, method, time_limit, version, fingerprint
+        The key: what was run, with which version of dcembed and which source (`fingerprint.py`). Records from before there were
+        fingerprints have none: they are reported, but they do not stand for a run.
     status
         The method's own word for how it ended, or "licence", "crashed", "killed".
     note
@@ -76,6 +77,7 @@ class Record:
     machine: str = ""
     versions: str = ""
     command: str = ""
+    fingerprint: str = ""
     trace: tuple[tuple[float, float], ...] = ()
 
     @property
@@ -92,15 +94,18 @@ def read_records(path: Path) -> list[Record]:
     """All records of a file, the last one of each key; none if there is no file."""
     if not path.is_file():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        # A row without its last field was torn by an interrupt; its run is repeated.
-        records = [_parse(row) for row in csv.DictReader(file) if row.get(_NAMES[-1]) is not None]
-    return list({record.key: record for record in records}.values())
+    records: dict[tuple, Record] = {}
+    for record in map(_parse, _rows(path)):
+        # The newest record of an instance comes last, also where its key has been there before.
+        records.pop(record.key, None)
+        records[record.key] = record
+    return list(records.values())
 
 
 def append_record(path: Path, record: Record) -> None:
     """Add a row; the file is complete after every run."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    _add_new_columns(path)
     is_new = not path.is_file() or path.stat().st_size == 0
     is_torn = not is_new and not path.read_bytes().endswith(b"\n")
     with path.open("a", newline="", encoding="utf-8") as file:
@@ -113,13 +118,39 @@ def append_record(path: Path, record: Record) -> None:
 
 
 def missing(keys: Iterable[tuple], records: Iterable[Record], retry_failed: bool = False) -> list[tuple]:
-    """The keys that have no record; with `retry_failed` those too whose run crashed or was killed."""
-    there = {record.key for record in records if not (retry_failed and record.status in FAILURES)}
+    """The keys that have no record; with `retry_failed` those too whose run crashed or was killed.
+
+    A record without a fingerprint is of unknown source and stands for no run.
+    """
+    there = {record.key for record in records if record.fingerprint and not (retry_failed and record.status in FAILURES)}
     return [key for key in keys if key not in there]
 
 
 _TYPES = typing.get_type_hints(Record)
 _NAMES = [field.name for field in fields(Record)]
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a file; one without its last field was torn by an interrupt, and its run is repeated."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row.get(_NAMES[-1]) is not None]
+
+
+def _add_new_columns(path: Path) -> None:
+    """Give a file of an older form the columns that it lacks, empty, so that rows and head agree."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        if next(csv.reader(file), []) == _NAMES:
+            return
+    rows = _rows(path)
+    written = path.with_suffix(".new")
+    with written.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, _NAMES, restval="", extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    # In one step: an interrupt leaves the old file or the new one.
+    written.replace(path)
 
 
 def _format(value: Any) -> str:

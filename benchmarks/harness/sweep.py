@@ -11,10 +11,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks.harness.job import Job, run_job
+from benchmarks.harness.job import Job, fingerprinted, run_job
 from benchmarks.harness.machine import describe_machine, describe_versions
 from benchmarks.harness.records import Record, append_record, missing, read_records
-from benchmarks.methods.table import METHODS, why_not
+from benchmarks.methods.method import why_not
+from benchmarks.methods.table import METHODS
 from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.experiments import Experiment, of_family
 
@@ -72,11 +73,11 @@ def run_sweep(
     preparation_limit: float = 300.0,
     retry_failed: bool = False,
 ) -> int:
-    """Run what is not in the records yet; returns how many runs were made."""
-    keys = missing([astuple(job) for job in jobs], read_records(path), retry_failed)
+    """Run what this code has no records of yet; returns how many runs were made."""
+    keys = missing([astuple(fingerprinted(job)) for job in jobs], read_records(path), retry_failed)
     left = [Job(*key) for key in keys]
     if len(left) < len(jobs):
-        console.print(f"{len(jobs) - len(left)} of {len(jobs)} runs are in the records already.")
+        console.print(f"{len(jobs) - len(left)} of {len(jobs)} runs of this code are in the records already.")
     stamp = {"machine": describe_machine(), "versions": describe_versions(), "command": command}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     stop = threading.Event()
@@ -99,7 +100,7 @@ def run_sweep(
 
 def _is_available(family: str, size: str, trial: int, console: Console) -> bool:
     try:
-        of_family(family).find(size, trial)
+        of_family(family).files(size, trial)
     except MissingDataError as error:
         console.print(f"[yellow]{family} {size} trial {trial} is left out. {error}")
         return False

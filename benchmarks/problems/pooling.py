@@ -7,6 +7,7 @@ The objective is minimized: minus fixed costs minus expected predicted profit.
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +16,7 @@ from scipy.stats import norm
 
 from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
+from benchmarks.problems.sizes import read_number
 from dcembed import AffineInputs, Embedding, Network, Program, load_network
 
 NODES = "ABCDPXY"
@@ -24,6 +26,17 @@ NUM_DESIGN = len(NODES) + len(ARCS)
 # Mean and deviation of the sulfur of D and the demands of X and Y.
 UNCERTAIN = ((2.5, 0.8), (180.0, 10.0), (200.0, 10.0))
 NUM_STARTS_DRAWN, NUM_STARTS = 8, 5
+
+
+def find_pooling(size: str, trial: int) -> tuple[Path, ...]:
+    """The data files of an instance."""
+    read_number(size)
+    return (data_file("neur2sp_pooling_nnp.npz"),)
+
+
+def build_pooling(size: str, trial: int) -> Instance:
+    """The instance of a size and trial."""
+    return pooling_instance(load_pooling_network(), read_number(size), trial)
 
 
 def load_pooling_network() -> Network:

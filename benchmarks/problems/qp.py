@@ -12,11 +12,34 @@ import numpy as np
 
 from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
+from benchmarks.problems.sizes import SizeError
 from dcembed import Embedding, Network, Program, load_network
 
 NETWORKS = Path(__file__).parent.parent / "networks"
 NETWORKS_VARIABLE = "DCEMBED_NETWORKS"
 NUM_BLOCKS, BLOCK = 30, 5
+
+
+def read_qp_size(size: str) -> tuple[int, int, int]:
+    """Width, depth and number of blocks of "64x3" or "64x3x30"."""
+    try:
+        width, depth, *blocks = (int(part) for part in size.split("x"))
+        (num_blocks,) = blocks or (NUM_BLOCKS,)
+    except ValueError:
+        raise SizeError(f"A size of the QP is WIDTHxDEPTH or WIDTHxDEPTHxBLOCKS, such as 64x3; received {size!r}.") from None
+    return width, depth, num_blocks
+
+
+def find_qp(size: str, trial: int) -> tuple[Path, ...]:
+    """The data files of an instance."""
+    width, depth, _ = read_qp_size(size)
+    return (find_qp_network(width, depth, trial),)
+
+
+def build_qp(size: str, trial: int) -> Instance:
+    """The instance of a size and trial."""
+    width, depth, num_blocks = read_qp_size(size)
+    return qp_instance(load_qp_network(width, depth, trial), trial, num_blocks=num_blocks)
 
 
 def target(u):

@@ -5,11 +5,14 @@ x_i = b_i - r_i + a_i,   y_i = 1  =>  score(x_i) >= 1e-4,   sum r <= R,   sum a 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
+from benchmarks.problems.sizes import read_number
 from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
 
 NUM_FEATURES = 9
@@ -17,6 +20,17 @@ MARGIN = 1e-4
 # Ranges of the budgets in the order of the features.
 LOW = np.array([1.8, 20, 180, 0.9, 19, 19, 1.2, 4.5, 0.9])
 HIGH = np.array([2.5, 25, 250, 1.1, 21, 21, 1.8, 6, 1.1])
+
+
+def find_water(size: str, trial: int) -> tuple[Path, ...]:
+    """The data files of an instance."""
+    read_number(size)
+    return data_file("water_quality.csv"), data_file("water_classifier.npz")
+
+
+def build_water(size: str, trial: int) -> Instance:
+    """The instance of a size and trial."""
+    return water_instance(load_water_network(), read_number(size), trial)
 
 
 def load_water_network() -> Network:

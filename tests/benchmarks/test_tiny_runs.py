@@ -12,7 +12,8 @@ from benchmarks.__main__ import main
 from benchmarks.harness.job import Job
 from benchmarks.harness.records import FAILURES, read_records
 from benchmarks.harness.sweep import run_sweep
-from benchmarks.methods.table import METHODS, why_not
+from benchmarks.methods.method import why_not
+from benchmarks.methods.table import METHODS
 from benchmarks.problems import qp
 
 # Experiment and size; the QP has two blocks and a network made here.
@@ -45,6 +46,8 @@ def results(tmp_path_factory, networks):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(qp.NETWORKS_VARIABLE, str(networks))
         made = run_sweep(jobs, folder / "records.csv", "python -m benchmarks run", Console(quiet=True), at_once=2, preparation_limit=20.0)
+        # The processes of the runs have found the same code and data.
+        assert run_sweep(jobs, folder / "records.csv", "", Console(quiet=True), retry_failed=False) == 0
     assert made == len(jobs)
     return folder
 

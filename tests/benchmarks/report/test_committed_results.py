@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.harness.outcome import FEASIBILITY_TOL
 from benchmarks.harness.records import FAILURES, RESULTS, read_records
-from benchmarks.methods.table import METHODS, why_not
+from benchmarks.methods.method import why_not
+from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.report.comparison import OURS
 from benchmarks.report.report import write_report
