@@ -1,6 +1,7 @@
 """The engine against the paper's formulation, side by side in one run: `python -m benchmarks.engine [CASE ...]`.
 
 Every row is measured here, one thread, on this machine. `shared` is the paper's method (shared epigraph, global split).
+`python -m benchmarks.engine --against PATH` compares this state with another checkout of the repository instead (`against.py`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -16,10 +18,12 @@ from rich.table import Table
 import dcembed
 from benchmarks.harness.process import peak_memory
 from benchmarks.harness.sampler import Sampler
+from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.pooling import all_designs, load_pooling_network, pooling_instance, surrogate_profit
 from benchmarks.problems.qp import load_qp_network, network_path, qp_instance
 from benchmarks.problems.water import load_water_network, water_instance, with_score_columns
+from benchmarks.studies import against
 
 LIMIT = 180.0
 WATER_TARGETS = {25: 15, 50: 20, 100: 35, 200: 51, 400: 83, 800: 115}
@@ -159,13 +163,48 @@ CASES: dict[str, Callable[[], list[Row]]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"out of {', '.join(CASES)}; all but water-small by default")
-    names = parser.parse_args().cases or [name for name in CASES if name != "water-small"]
+def main(arguments: list[str] | None = None) -> None:
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.against is not None:
+        try:
+            other = against.check_checkout(chosen.against)
+            cases = [against.read_case(name, chosen.time_limit) for name in chosen.cases or against.CASES]
+        except (ValueError, MissingDataError) as error:
+            parser.error(str(error))
+        against.compare_with(other, cases, chosen.repeat, Console(width=200))
+        return
+    names = chosen.cases or [name for name in CASES if name != "water-small"]
     unknown = [name for name in names if name not in CASES]
     if unknown:
         parser.error(f"unknown case {unknown[0]!r}; accepted: {', '.join(CASES)}")
+    measure(names)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine", description="The engine, case by case, one thread.")
+    parser.add_argument(
+        "cases",
+        nargs="*",
+        metavar="CASE",
+        help=f"out of {', '.join(CASES)}; all but water-small by default. With --against FAMILY-SIZE or FAMILY-SIZE-TRIAL of any experiment; "
+        f"{', '.join(against.CASES)} by default",
+    )
+    parser.add_argument("--against", type=Path, metavar="PATH", help="compare with another checkout of this repository, run for run")
+    parser.add_argument(
+        "--repeat", type=int, default=against.REPEATS, metavar="N", help="runs of each state with --against; %(default)s by default"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help=f"of each run with --against; {against.TIME_LIMIT:g} by default, {against.WATER_TIME_LIMIT:g} for water",
+    )
+    return parser
+
+
+def measure(names: list[str]) -> None:
+    """Run cases and print what they must show beside what they do."""
     console = Console(width=200)
     table = Table("case", "must show", "measured", title=f"dcembed {dcembed.__version__}, one thread")
     for name in names:
