@@ -67,7 +67,7 @@ def qp_share(width: int, depth: int) -> list[Row]:
 
 
 # Files of the package that are nothing but array products, and the functions that call a solver.
-PRODUCTS = ("reduction.py", "network/boxes.py", "bounds.py", "evaluate.py", "split.py")
+PRODUCTS = ("reduction.py", "batched_products.py", "bounds.py", "network/network.py", "backpropagation.py", "split.py")
 SOLVER_CALLS = ("run_piqp", "_run_once")
 
 
