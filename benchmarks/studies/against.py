@@ -60,6 +60,8 @@ class Run:
         Entries of the history.
     processor_seconds, wall_seconds
         Of the call of `solve` alone.
+    is_stopped
+        Whether it used up its time: then its seconds say nothing.
     failure
         What went wrong, if something did; then nothing else is known.
     """
@@ -68,6 +70,7 @@ class Run:
     num_subproblems: int | None = None
     processor_seconds: float = np.nan
     wall_seconds: float = np.nan
+    is_stopped: bool = False
     failure: str = ""
 
 
@@ -146,7 +149,11 @@ def run_state(case: Case, checkout: Path, folder: Path) -> Run:
     if not Path(measured["package"]).resolve().is_relative_to(checkout):
         return Run(failure=f"the process imported dcembed from {measured['package']}, not from the checkout")
     return Run(
-        _objective(case, answer.with_suffix(".npy")), measured["num_subproblems"], measured["processor_seconds"], measured["wall_seconds"]
+        objective=_objective(case, answer.with_suffix(".npy")),
+        num_subproblems=measured["num_subproblems"],
+        processor_seconds=measured["processor_seconds"],
+        wall_seconds=measured["wall_seconds"],
+        is_stopped=measured["status"] == "TIME_LIMIT",
     )
 
 
@@ -167,7 +174,7 @@ def build_table(comparisons: Sequence[Comparison]) -> Table:
         new, old = one.new, one.old
         sign = one.case.experiment.sign
         table.add_row(
-            one.case.name,
+            one.case.name + (f", stopped at {one.case.time_limit:g} s" if any(run.is_stopped for run in (*new, *old)) else ""),
             *(_shown([None if run.objective is None else sign * run.objective for run in runs], ".9g") for runs in (new, old)),
             *(_shown([run.num_subproblems for run in runs], ".0f") for runs in (new, old)),
             *_times([run.processor_seconds for run in new], [run.processor_seconds for run in old]),
@@ -186,7 +193,7 @@ def agreement(new: Sequence[Run], old: Sequence[Run]) -> str:
     if not differing:
         return "yes"
     varying = [name for name, own in (("new", new), ("old", old)) if not (_same_objective(own) and _same_number(own))]
-    return f"no: {', '.join(differing)}" + (f" ({' and '.join(varying)} by itself)" if varying else "")
+    return f"no: {', '.join(differing)}" + (f" (so do repeats of {' and '.join(varying)})" if varying else "")
 
 
 def _same_objective(runs: Sequence[Run]) -> bool:

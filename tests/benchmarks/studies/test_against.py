@@ -74,6 +74,12 @@ def test_a_state_that_fails_is_told_with_its_reason(checkout):
     assert "qp-8x3x2, old: RuntimeError: this state is broken" in console.export_text()
 
 
+def test_a_case_that_used_up_its_time_is_marked(checkout):
+    console = Console(record=True, width=200)
+    compare_with(checkout, [read_case("qp-64x6", 0.3)], 1, console)
+    assert "qp-64x6, stopped at 0.3 s" in console.export_text()
+
+
 @pytest.mark.parametrize(
     ("new", "old", "expected"),
     [
@@ -82,7 +88,7 @@ def test_a_state_that_fails_is_told_with_its_reason(checkout):
         ([(-1.0, 5)], [(-1.1, 5)], "no: objective"),
         ([(-1.0, 5)], [(None, 5)], "no: objective"),
         ([(-1.0, 5)], [(-1.0, 6)], "no: subproblems"),
-        ([(-1.0, 5), (-2.0, 6)], [(-1.0, 5)], "no: objective, subproblems (new by itself)"),
+        ([(-1.0, 5), (-2.0, 6)], [(-1.0, 5)], "no: objective, subproblems (so do repeats of new)"),
     ],
 )
 def test_agreement_is_of_objectives_and_numbers_of_subproblems(new, old, expected):
