@@ -13,7 +13,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test lint types
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-# A short version of every experiment, two runs at a time, in less than twenty minutes; what is in the records is not run again.
+# A short version of every experiment, two runs at a time, in less than twenty minutes; what the same code has in the records is not run again.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks run --short --jobs 2 --records benchmarks/results/short/records.csv
 	$(BIN)/python -m benchmarks report --records benchmarks/results/short/records.csv

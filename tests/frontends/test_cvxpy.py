@@ -357,7 +357,7 @@ def test_nothing_of_the_input_equalities_is_left():
 
 
 def test_extraction_costs_about_what_cvxpy_itself_needs():
-    from benchmarks.frontend_cvxpy import measure
+    from benchmarks.studies.frontend_cvxpy import measure
 
     own, ours = measure(20_000)
     # 1.3 was measured; the factor is generous because machines are busy.
