@@ -8,11 +8,10 @@ from enum import Enum
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import KINDS, Verification, Violation, verify
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 class Status(Enum):

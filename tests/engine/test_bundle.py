@@ -15,12 +15,12 @@ from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.point import measure_point
-from dcembed.engine.bundle.cuts import MAX_AGE, Heights, empty_pool
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.engine.bundle.local_split import split_on_box
 from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.bundle.region import first_region
 from dcembed.engine.bundle.state import begin
+from dcembed.engine.cuts import MAX_AGE, Heights, empty_pool
 from dcembed.engine.problem import build_problem
 from dcembed.program.tightening import Box
 from frontends.problems import make_network

@@ -11,6 +11,7 @@ from contextlib import closing
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import kept_affine, linearize
@@ -27,8 +28,6 @@ from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
-
-Array = np.ndarray
 
 _FAILED = {
     SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,

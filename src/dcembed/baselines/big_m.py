@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
@@ -26,8 +27,6 @@ from dcembed.run.arguments import read_arguments
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
-
-Array = np.ndarray
 
 _STATUS = {
     SolveStatus.OPTIMAL: Status.OPTIMAL,

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
@@ -37,8 +38,6 @@ from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.tolerances import MAX_SOLVER_FAILURES
-
-Array = np.ndarray
 
 _FAILED = {
     SolveStatus.INFEASIBLE: Status.INFEASIBLE,

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines import big_m
 from dcembed.baselines.encoding import encode
 from dcembed.baselines.input_sets import InputSet, digest, find_input_sets, network_key
@@ -32,8 +33,6 @@ from dcembed.run.arguments import read_arguments
 from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Limits, Session, SessionOptions, SolveStatus
-
-Array = np.ndarray
 
 # The paper's limit for one minimization or maximization.
 SECONDS_EACH = 0.1

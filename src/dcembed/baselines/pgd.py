@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.embedding import Embedding
@@ -30,8 +31,6 @@ from dcembed.run.starts import no_start
 from dcembed.solvers import choose_backend
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.tolerances import MAX_SOLVER_FAILURES
-
-Array = np.ndarray
 
 # The paper's alpha and rho; `Options.initial_penalty` replaces rho.
 STEP = 0.1

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-import numpy as np
-
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.options import Options
@@ -24,8 +23,6 @@ from dcembed.run.starts import find_start, measure_start
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SessionOptions, Solution
 from dcembed.solvers.failover import Solver
-
-Array = np.ndarray
 
 
 class Recorder:

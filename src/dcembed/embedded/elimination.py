@@ -17,14 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions, find_definitions, substitute
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
 from dcembed.program.derive import derive, keep_columns, keep_rows
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:

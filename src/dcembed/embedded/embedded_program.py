@@ -9,13 +9,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.network import evaluate
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.network.network import Network, chunks, evaluate
 from dcembed.network.split import Split, measure, split
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.verify import measure_host
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.lazy_epigraph import build_lazy
 from dcembed.embedded.measurements import input_box, kept_affine, largest_kept
 from dcembed.embedded.shared_epigraph import build_shared
 from dcembed.embedded.two_path_epigraph import build_two_path
-from dcembed.engine.bundle.lazy_epigraph import build_lazy
 from dcembed.engine.subproblem import Reach, Subproblem
 from dcembed.options import Options
 from dcembed.program.indicators import missing_bound
@@ -20,8 +21,6 @@ from dcembed.program.tightening import Box, tighten
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
-
-Array = np.ndarray
 
 FORMULATIONS = {"lazy": build_lazy, "shared": build_shared, "two-path": build_two_path}
 

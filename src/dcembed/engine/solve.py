@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem, build_problem
@@ -19,8 +20,6 @@ from dcembed.run.arguments import read_arguments
 from dcembed.run.host import open_host
 from dcembed.run.journal import Journal, count_sizes, open_journal
 from dcembed.run.starts import find_start, measure_start, no_start, random_start
-
-Array = np.ndarray
 
 # The first of these that occurred is the status of the run.
 _RANK = (

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.loop import run_bundle
 from dcembed.engine.ccp.loop import run_ccp
@@ -17,8 +16,6 @@ from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem
 from dcembed.engine.workshop import open_workshop
 from dcembed.run.journal import Journal
-
-Array = np.ndarray
 
 
 def run_start(problem: Problem, point: Point, number: int, settled: Sequence[Array], journal: Journal) -> Outcome:

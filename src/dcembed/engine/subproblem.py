@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph
 from dcembed.embedded.measurements import Tangents
@@ -23,8 +24,6 @@ from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.indicators import largest_values, switch
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.bundle.cuts import CutPool
+from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, restriction_rows
 from dcembed.program.tightening import Box
@@ -21,8 +22,6 @@ from dcembed.run.penalty import Penalty
 from dcembed.run.starts import is_infeasible
 from dcembed.solvers.base import Limits, Solution
 from dcembed.solvers.failover import LastingSession, Solver
-
-Array = np.ndarray
 
 
 class Master:

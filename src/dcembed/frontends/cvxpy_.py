@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.engine.solve import solve
 from dcembed.errors import InputError, MissingPackageError
@@ -35,8 +36,6 @@ from cvxpy.error import SolverError
 from cvxpy.problems.problem import SolverStats
 from cvxpy.reductions.solution import Solution
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
-
-Array = np.ndarray
 
 METHOD = "dcembed"
 # Longer constraints are cut in messages.

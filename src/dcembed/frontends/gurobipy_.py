@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import predict, verify
 from dcembed.engine.solve import solve
@@ -31,8 +32,6 @@ except ModuleNotFoundError:
     ) from None
 
 from dcembed.frontends.gurobipy_predictor import registry
-
-Array = np.ndarray
 
 # From here on Gurobi takes a bound for infinite.
 INFINITY = 1e20

@@ -24,6 +24,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.gdp import Disjunct, Disjunction
 from pyomo.network import Port
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.pyomo_disjuncts import DisjunctRows, read_disjuncts, settled_constraints
@@ -31,8 +32,6 @@ from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embedded_networks
 from dcembed.frontends.pyomo_terms import Columns, Terms, new_visitor, no_value, read_terms
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 ACCEPTED = (
     "Linear and convex quadratic constraints are accepted; a network goes in with dcembed.pyomo.embed. "

@@ -11,11 +11,10 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from pyomo.gdp import Disjunct, Disjunction
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.pyomo_terms import Columns, Terms, read_terms
 from dcembed.program.program import Indicator
-
-Array = np.ndarray
 
 TRANSFORM = 'Apply TransformationFactory("gdp.bigm").apply_to(model) first.'
 

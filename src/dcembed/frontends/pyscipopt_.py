@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import verify
 from dcembed.engine.solve import solve
@@ -22,8 +23,6 @@ from dcembed.frontends.pyscipopt_predictor import column_numbers, pyscipopt, reg
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
-
-Array = np.ndarray
 
 INFINITY = 1e20
 

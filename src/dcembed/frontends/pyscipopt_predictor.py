@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, MissingPackageError, NoSolutionError, OptionError
 from dcembed.frontends.batches import Batch, Terms, as_object, as_rows, prediction_error, read_batch, stack
@@ -20,8 +21,6 @@ except ModuleNotFoundError:
     raise MissingPackageError(
         'dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"'
     ) from None
-
-Array = np.ndarray
 
 
 def add_predictor_constr(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import MissingBoundError
 from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.program import IndicatorRows, Program
 from dcembed.program.tightening import tighten
-
-Array = np.ndarray
 
 
 def linearize_indicators(program: Program) -> Program:

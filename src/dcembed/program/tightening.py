@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 NUM_PASSES = 5
 

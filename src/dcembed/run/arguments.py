@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding, check_embeddings
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.derive import minimized
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.point import Point, measure_point
@@ -19,8 +20,6 @@ from dcembed.run.host import HostProblem
 from dcembed.run.journal import Journal
 from dcembed.solvers.base import Limits
 from dcembed.tolerances import COMPLETION_REACH
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

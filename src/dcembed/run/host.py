@@ -12,8 +12,6 @@ from dcembed.program.derive import add_rows
 from dcembed.program.tightening import Box
 from dcembed.solvers.failover import LastingSession, Solver
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True, eq=False)
 class HostProblem:

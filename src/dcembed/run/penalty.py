@@ -12,8 +12,6 @@ from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.options import Options
 
-Array = np.ndarray
-
 # How far above the estimated multipliers the penalty begins: a penalty is exact once it exceeds them.
 HEADROOM = 10.0
 MAX_PENALTY_RATIO = 1e6

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.embedded.verify import predict
 from dcembed.result import Status
 from dcembed.run.host import HostProblem, release
 from dcembed.solvers.base import Limits, Solution, SolveStatus
-
-Array = np.ndarray
 
 _FAILED = {
     SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,

@@ -12,11 +12,9 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import DcembedError
 from dcembed.program.program import Program
-
-Array = np.ndarray
-
 
 # Every class that `Program.problem_class` knows.
 CLASSES = ("LP", "QP", "QCP", "SOCP", "MILP", "MIQP", "MIQCP", "MISOCP")

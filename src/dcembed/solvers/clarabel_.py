@@ -14,12 +14,11 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling
 from dcembed.solvers.edited_program import EditedProgram
-
-Array = np.ndarray
 
 _STATUS = {
     "Solved": SolveStatus.OPTIMAL,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 class EditedProgram:

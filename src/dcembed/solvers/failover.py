@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
 from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
 from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution, SolverFailure, SolveStatus
 from dcembed.solvers.table import choose_backend
-
-Array = np.ndarray
 
 
 def _say_nothing(text: str) -> None:

@@ -16,12 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from gurobipy import GRB
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NoBackendError, SolverLimitError
 from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling
-
-Array = np.ndarray
 
 _STATUS = {
     GRB.OPTIMAL: SolveStatus.OPTIMAL,

@@ -18,11 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from highspy import cb
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
-
-Array = np.ndarray
 
 # How often the waiting thread looks at the clock and the interrupt flag, and how long HiGHS may take to notice them
 # (it does not look while it presolves) before its thread is left behind.

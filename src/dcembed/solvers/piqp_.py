@@ -14,6 +14,7 @@ import numpy as np
 import piqp
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.derive import derive
 from dcembed.program.program import Program
@@ -21,8 +22,6 @@ from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, 
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.remote import RemoteSolver
-
-Array = np.ndarray
 
 # Up to this many columns and rows together a solve takes well under a second.
 IN_PROCESS_SIZE = 2500

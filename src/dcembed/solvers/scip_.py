@@ -16,6 +16,7 @@ import numpy as np
 import pyscipopt
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.derive import relaxed
 from dcembed.program.indicators import settled_rows
@@ -23,8 +24,6 @@ from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.piqp_ import PiqpSession
-
-Array = np.ndarray
 
 POLL_SECONDS = 0.05
 # How long SCIP may take to stop when it is asked to.

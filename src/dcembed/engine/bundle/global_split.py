@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import (
     Tangents,
@@ -19,10 +20,8 @@ from dcembed.embedded.measurements import (
     sum_parts,
     sweep,
 )
-from dcembed.engine.bundle.cuts import Heights
+from dcembed.engine.cuts import Heights
 from dcembed.program.tightening import Box
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,16 +11,15 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import Tangents, input_box, is_active, num_measurements, pull_back, sum_parts, sum_terms
-from dcembed.engine.bundle.cuts import Heights
 from dcembed.engine.bundle.global_split import join_heights
+from dcembed.engine.cuts import Heights
 from dcembed.network.bounds import bound
 from dcembed.network.reduction import ReducedNetwork, backpropagate_open, open_units, reduce, split_open
 from dcembed.program.tightening import Box
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,12 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import Tangents
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.engine.bundle.local_split import LocalSplit
 from dcembed.program.tightening import Box
-
-Array = np.ndarray
 
 # Each step costs an evaluation of all networks.
 MAX_STEPS = 64

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
@@ -25,8 +26,6 @@ from dcembed.engine.workshop import Workshop
 from dcembed.result import Status
 from dcembed.run.journal import Step
 from dcembed.solvers.base import Solution, SolveStatus
-
-Array = np.ndarray
 
 # How much smaller the box becomes after a solver has failed.
 AFTER_FAILURE = 0.25

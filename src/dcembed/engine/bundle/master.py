@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.model import Model
 from dcembed.engine.problem import Problem
@@ -13,8 +14,6 @@ from dcembed.engine.workshop import Workshop, take_candidate
 from dcembed.program.tightening import Box
 from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Solution, SolveStatus
-
-Array = np.ndarray
 
 # Above so many integers the last percent of a gap takes most of the time: early masters are solved to the loose gap only; smaller ones
 # follow, by this factor, down to the tight one, whenever the model promises nothing at the last.

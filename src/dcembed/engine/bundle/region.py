@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.program.tightening import Box
-
-Array = np.ndarray
 
 # In ranges of the columns. Where integers decide, a wider first box lets the master see more combinations.
 FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.4

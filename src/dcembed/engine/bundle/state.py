@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.master import first_gap
 from dcembed.engine.bundle.model import Model, build_model, redraw
@@ -13,8 +12,6 @@ from dcembed.engine.bundle.region import Region, first_region
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.run.penalty import Penalty, initial_penalty
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

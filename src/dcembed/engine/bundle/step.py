@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.bundle.master import Mastered, num_held_steps, solve_master
 from dcembed.engine.bundle.model import Learned, learn, move
@@ -16,8 +17,6 @@ from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import model_value
 from dcembed.engine.workshop import Workshop
-
-Array = np.ndarray
 
 # A candidate becomes the current point if it brings at least this share of the promised improvement.
 FAIR_SHARE = 0.1

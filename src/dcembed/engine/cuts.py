@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-Array = np.ndarray
+from dcembed.arrays import Array
 
 # Solves in a row that a cut may be loose before it is dropped.
 MAX_AGE = 12
