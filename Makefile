@@ -1,10 +1,11 @@
 # All a newcomer types is `make demo`, `make test` and `make bench`; each makes .venv and installs what it needs.
+# `make dist` builds what is published, `make bare` tries it where nothing else is installed.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint types venv clean
+.PHONY: demo test bench lint types doctest dist bare venv clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/reactor.py
@@ -12,7 +13,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test lint types
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-# A short version of every experiment, two runs at a time, in less than twenty minutes; what is in the records is not run again.
+# A short version of every experiment, two runs at a time, in less than twenty minutes; what the same code has in the records is not run again.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks run --short --jobs 2 --records benchmarks/results/short/records.csv
 	$(BIN)/python -m benchmarks report --records benchmarks/results/short/records.csv
@@ -20,9 +21,25 @@ bench: $(VENV)/.bench
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: $(VENV)/.test
 	$(BIN)/mypy
+
+# The examples in docstrings; `make test` runs them too.
+doctest: $(VENV)/.test
+	$(BIN)/python -m pytest tests/test_docstrings.py
+
+dist: $(VENV)/.dist
+	rm -rf dist build
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+
+# The wheel alone, without extras, in an empty environment: it is imported and the first example of the README runs.
+bare: dist
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/python -m pip install --quiet dist/*.whl
+	build/bare/bin/python .ci/first_example
 
 venv: $(VENV)/.test
 
@@ -32,6 +49,10 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/.dist: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet "build>=1.2" "twine>=6.1"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.made pyproject.toml

@@ -2,6 +2,7 @@
 
 import os
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Before numpy is imported anywhere: array products must not use more threads than the solvers they are compared with.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+for _name in THREAD_VARIABLES:
     os.environ.setdefault(_name, "1")

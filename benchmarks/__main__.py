@@ -10,10 +10,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.experiments import EXPERIMENTS, NUM_TRIALS, SizeError
-from benchmarks.methods import METHODS
-from benchmarks.records import RESULTS
-from benchmarks.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
+from benchmarks.harness.records import RESULTS
+from benchmarks.harness.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
+from benchmarks.methods.table import METHODS
+from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
+from benchmarks.problems.sizes import SizeError
 
 HORIZON = 180.0
 # The short run: everything once, in less than twenty minutes on two cores.
@@ -28,10 +29,10 @@ def main(arguments: list[str] | None = None) -> int:
         show(console)
         return 0
     if chosen.verb == "report":
-        from benchmarks.report import write_report
+        from benchmarks.report.report import write_report
 
-        for path in write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit):
-            console.print(f"wrote {os.path.relpath(path)}")
+        path = write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit)
+        console.print(f"wrote {os.path.relpath(path)}")
         return 0
     return run(chosen, parser, console)
 
@@ -59,7 +60,7 @@ def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Co
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="The experiments of the paper, and beyond them.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    sweep = verbs.add_parser("run", help="run experiments; what is in the records is not run again")
+    sweep = verbs.add_parser("run", help="run experiments; what the same code has in the records is not run again")
     sweep.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help=f"{', '.join(EXPERIMENTS)}; all by default")
     sweep.add_argument("--methods", nargs="+", metavar="METHOD", choices=list(METHODS), help=f"{', '.join(METHODS)}; all by default")
     sweep.add_argument("--sizes", nargs="+", metavar="SIZE", help="64x3 for a QP, 800 for water, 17 for pooling; the paper's by default")

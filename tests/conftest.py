@@ -20,7 +20,7 @@ settings.load_profile("default")
 @pytest.fixture
 def data_folder() -> Path:
     """The folder with the data of the experiments; tests that need it are skipped elsewhere."""
-    from benchmarks.data import find_data_folder
+    from benchmarks.problems.data import find_data_folder
 
     folder = find_data_folder()
     if folder is None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dcembed
-from benchmarks.pooling import all_designs, load_pooling_network, pooling_instance, surrogate_profit
-from benchmarks.qp import load_qp_network, qp_instance
-from benchmarks.water import budgets, load_water_network, water_instance, with_score_columns
+from benchmarks.problems.pooling import all_designs, load_pooling_network, pooling_instance, surrogate_profit
+from benchmarks.problems.qp import load_qp_network, qp_instance
+from benchmarks.problems.water import budgets, load_water_network, water_instance, with_score_columns
 from dcembed import Status
 from problems import FORMULATIONS, quiet
 

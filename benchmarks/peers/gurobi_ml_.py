@@ -10,7 +10,7 @@ import numpy as np
 from gurobi_ml import add_predictor_constr
 from gurobipy import GRB
 
-from benchmarks.outcome import LicenceError, Outcome
+from benchmarks.harness.outcome import LicenceError, Outcome
 from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend
 from dcembed import Embedding, Options, Program
 

@@ -20,7 +20,7 @@ from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation
 from omlt.neuralnet.layer import DenseLayer, InputLayer
 from pyomo.common.collections import ComponentMap
 
-from benchmarks.outcome import Outcome
+from benchmarks.harness.outcome import Outcome
 from benchmarks.peers.highs_run import run_highs
 from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers
 from dcembed import Embedding, Network, Options, Program

@@ -10,7 +10,7 @@ import pyscipopt
 import scipy.sparse as sp
 from pyscipopt_ml.add_predictor import add_predictor_constr
 
-from benchmarks.outcome import Outcome
+from benchmarks.harness.outcome import Outcome
 from benchmarks.peers.host import build_plain_host, build_torch, extend
 from benchmarks.peers.scip_run import run_scip
 from dcembed import Embedding, Options, Program

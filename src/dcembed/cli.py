@@ -19,14 +19,11 @@ from dcembed.options import Options
 from dcembed.version import __version__
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from dcembed.arrays import Array
     from dcembed.embedded.embedding import AffineInputs
     from dcembed.frontends.contract import Extraction
     from dcembed.frontends.files_ import ModelFile, NetworkEntry
     from dcembed.result import Result
-
-    Array = np.ndarray
 
 FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
 PICTURES = (".png", ".pdf", ".svg")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcembed.errors import MissingPackageError
 from dcembed.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BLUE, GREY, RED = "#1f5fa8", "#9aa5b1", "#c0392b"
 
@@ -54,7 +58,7 @@ def plot_run(result: Result, path: str | Path, title: str = "") -> None:
     figure.savefig(path, dpi=130)
 
 
-def _draw_objective(axes, result: Result, end: float) -> None:
+def _draw_objective(axes: Axes, result: Result, end: float) -> None:
     feasible = [record for record in result.history if record.violation <= result.feasibility_tol]
     axes.plot([r.seconds for r in feasible], [r.objective for r in feasible], ".", color=GREY, markersize=6, label="feasible candidates")
     axes.set_ylabel("objective" + (" (maximized)" if result.program.maximize else " (minimized)"))
@@ -77,7 +81,7 @@ def _draw_objective(axes, result: Result, end: float) -> None:
     axes.legend(loc="best", frameon=False)
 
 
-def _draw_violation(axes, result: Result) -> None:
+def _draw_violation(axes: Axes, result: Result) -> None:
     """On a logarithmic scale; what is exactly feasible is drawn at its lower end."""
     tolerance = result.feasibility_tol
     floor = tolerance * 1e-4

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import NO_POINT, Verification, Violation, verify
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 class Status(Enum):

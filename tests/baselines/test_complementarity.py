@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from dcembed.baselines import complementarity
 from dcembed.baselines.recorder import open_recorder
 from dcembed.embedded.verify import predict
-from dcembed.run.clock import Clock
+from dcembed.run.arguments import read_arguments
 from problems import binary_problem, grid_optimum, level_problem, quiet
 
 
-def lift(program, embedding):
-    recorder = open_recorder(program, [embedding], quiet(), Clock(60.0))
-    return recorder, complementarity._lift(recorder)
+@contextmanager
+def lifted_problem(program, embedding):
+    with open_recorder(read_arguments(program, [embedding], None, quiet())) as recorder:
+        yield recorder, complementarity._lift(recorder)
 
 
 def test_the_subproblem_touches_the_penalized_objective_and_is_nowhere_below():
     program, embedding = level_problem(0)
-    recorder, lifted = lift(program, embedding)
     rng = np.random.default_rng(0)
-    at = lifted.encoding.values(predict([embedding], rng.uniform(-2, 2, 3))) + 0.1
-    subproblem = complementarity._subproblem(lifted, at, 2.0)
+    with lifted_problem(program, embedding) as (_, lifted):
+        at = lifted.encoding.values(predict([embedding], rng.uniform(-2, 2, 3))) + 0.1
+        subproblem = complementarity._subproblem(lifted, at, 2.0)
 
     def gap(v):
         # The model leaves out the constant rho / 4 * sum (z^ - s^)^2 of its linearization.
@@ -31,20 +34,18 @@ def test_the_subproblem_touches_the_penalized_objective_and_is_nowhere_below():
 
     assert gap(at) == pytest.approx(0.0, abs=1e-9)
     assert min(gap(v) for v in rng.normal(size=(50, at.size))) >= -1e-9
-    recorder.close()
 
 
 def test_the_merit_never_grows_at_a_fixed_penalty():
     program, embedding = level_problem(1)
-    recorder, lifted = lift(program, embedding)
-    columns = lifted.encoding.values(predict([embedding], np.array([1.0, 1.0, 0.0])))
     merits = []
-    for _ in range(6):
-        columns = complementarity._step(recorder, lifted, columns, 1.0).x
-        merits.append(complementarity._merit(lifted, columns, 1.0))
+    with lifted_problem(program, embedding) as (recorder, lifted):
+        columns = lifted.encoding.values(predict([embedding], np.array([1.0, 1.0, 0.0])))
+        for _ in range(6):
+            columns = complementarity._step(recorder, lifted, columns, 1.0).x
+            merits.append(complementarity._merit(lifted, columns, 1.0))
     assert merits[-1] < merits[0] - 1e-3
     assert (np.diff(merits) <= 1e-6).all()
-    recorder.close()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.pooling import load_pooling_network, pooling_instance
+from benchmarks.problems.pooling import load_pooling_network, pooling_instance
 from dcembed import AffineInputs, Embedding, Program
 from dcembed.baselines import obbt
 from dcembed.baselines.big_m import build_big_m, default_bounds

@@ -8,6 +8,7 @@ import pytest
 from dcembed import Embedding, Program, Status
 from dcembed.baselines import pgd
 from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.point import measure_point
 from dcembed.errors import InputError
 from problems import binary_problem, quiet, random_mlp
 
@@ -34,7 +35,8 @@ def test_integer_hosts_are_refused():
 
 def test_the_gradient_is_that_of_the_penalized_objective():
     program, embedding = bowl_problem(limit=-0.6)
-    function = pgd._Penalized(eliminate(program, [embedding]), 100.0)
+    embedded = eliminate(program, [embedding])
+    function = pgd._Penalized(embedded, 100.0)
 
     def value(x):
         f = embedding.network(x)[0]
@@ -44,7 +46,7 @@ def test_the_gradient_is_that_of_the_penalized_objective():
     step = 1e-6
     numeric = [(value(x + step * e) - value(x - step * e)) / (2 * step) for e in np.eye(2)]
     assert embedding.network(x)[0] > -0.6
-    np.testing.assert_allclose(function.gradient(x), numeric, rtol=1e-5)
+    np.testing.assert_allclose(function.gradient(measure_point(embedded, x)), numeric, rtol=1e-5)
 
 
 def test_it_reaches_the_minimum_of_a_convex_problem():

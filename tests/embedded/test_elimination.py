@@ -11,7 +11,7 @@ from dcembed import AffineInputs, Embedding, Indicator, Program, build_mlp, solv
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
-from dcembed.embedded.point import measure_point, restriction_excess
+from dcembed.embedded.point import measure_point
 from dcembed.embedded.verify import predict
 from dcembed.network import NetworkBuilder
 from embedded.problems import cases
@@ -33,13 +33,13 @@ def hinge(slope: float = 1.0):
 
 
 def objective_of(embedded: EmbeddedProgram, w: np.ndarray) -> float:
-    return embedded.host.objective(w) + evaluate_measurements(embedded, w)[0]
+    return embedded.host.objective(w) + evaluate_measurements(embedded, embedded.predict(w))[0]
 
 
 def violation_of(embedded: EmbeddedProgram, w: np.ndarray) -> float:
     """The largest violation of host and restrictions, from the data of the embedded program alone."""
     restrictions = embedded.restrictions
-    excess = restrictions.linear @ w + evaluate_measurements(embedded, w)[1:] - restrictions.rhs
+    excess = restrictions.linear @ w + evaluate_measurements(embedded, embedded.predict(w))[1:] - restrictions.rhs
     for i in np.flatnonzero(restrictions.indicator >= 0):
         if np.round(w[restrictions.indicator[i]]) != restrictions.indicator_value[i]:
             excess[i] = 0.0
@@ -129,7 +129,7 @@ def test_a_measured_point_agrees_with_the_embedded_program(case):
     assert np.isclose(point.objective, objective_of(embedded, point.w), **CLOSE)
     assert np.isclose(point.violation, violation_of(embedded, point.w), **CLOSE)
     assert point.slack.shape == (embedded.restrictions.num_slacks,)
-    assert point.slack.max(initial=0.0) == restriction_excess(embedded, point.w).max(initial=0.0)
+    assert point.slack.max(initial=0.0) == point.excess.max(initial=0.0)
 
 
 @given(cases())
@@ -240,7 +240,7 @@ def test_an_output_that_cannot_be_substituted_is_tied_by_an_equality(how):
     assert restrictions.linear.toarray()[:, :2].tolist() == [[0.0, 1.0], [0.0, -1.0]]
     assert restrictions.slack.tolist() == [0, 0]
     w = embedded.lower(np.array([3.0, 1.0, 0.0]))
-    assert restriction_excess(embedded, w).tolist() == [0.0, 2.0]
+    assert measure_point(embedded, w).excess.tolist() == [0.0, 2.0]
 
 
 def test_a_column_that_two_networks_define_is_eliminated_by_the_first_and_ties_them():
@@ -249,8 +249,8 @@ def test_a_column_that_two_networks_define_is_eliminated_by_the_first_and_ties_t
     assert embedded.kept.tolist() == [0, 1]
     assert embedded.linked.size == 0
     assert embedded.lift(np.array([2.0, 5.0])).tolist() == [2.0, 5.0, 2.0]
-    assert restriction_excess(embedded, np.array([2.0, 5.0])).tolist() == [0.0, 13.0]
-    assert restriction_excess(embedded, np.array([6.0, 2.0])).tolist() == [0.0, 0.0]
+    assert measure_point(embedded, np.array([2.0, 5.0])).excess.tolist() == [0.0, 13.0]
+    assert measure_point(embedded, np.array([6.0, 2.0])).excess.tolist() == [0.0, 0.0]
 
 
 def test_a_linked_column_that_two_networks_define_is_tied_twice_but_listed_once():
@@ -297,7 +297,7 @@ def test_affine_inputs_keep_their_offsets_block_by_block():
     embedded = eliminate(Program(cost=[0.0, 0.0, 1.0, 1.0]), [Embedding(hinge(), inputs, [2, 3])])
     (measured,) = embedded.networks
     assert measured.points(np.array([1.0, 5.0])).tolist() == [[11.0], [27.0]]
-    assert evaluate_measurements(embedded, np.array([1.0, 5.0])).tolist() == [38.0]
+    assert evaluate_measurements(embedded, embedded.predict(np.array([1.0, 5.0]))).tolist() == [38.0]
 
 
 @pytest.mark.parametrize("limit", [3.0, 1.0])

@@ -15,12 +15,13 @@ from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph
-from dcembed.embedded.shared_epigraph import build_shared
-from dcembed.embedded.two_path_epigraph import build_two_path
+from dcembed.embedded.shared_epigraph import build_shared, shared_values
+from dcembed.embedded.two_path_epigraph import build_two_path, two_path_values
 from dcembed.network.network import preactivations, units
 from strategies import networks, seeds
 
 BUILDERS = {"shared": build_shared, "two-path": build_two_path}
+VALUES = {"shared": shared_values, "two-path": two_path_values}
 
 
 def embed(network, seed: int, k: int = 2) -> EmbeddedProgram:
@@ -82,7 +83,7 @@ def test_one_assignment_is_feasible_and_least_for_all_measurements_at_once(formu
     embedded = embed(network, seed)
     epigraph = BUILDERS[formulation](embedded)
     w = np.random.default_rng(seed + 1).normal(size=embedded.host.num_columns)
-    v = epigraph.values(w)
+    v = VALUES[formulation](embedded, w)
     assert v.shape == (epigraph.num_columns,)
     size = 1e-10 * (1 + np.abs(epigraph.on_auxiliary) @ np.abs(v) + np.abs(epigraph.on_host) @ np.abs(w) + np.abs(epigraph.row_lb))
     assert np.all(v >= epigraph.lb)

@@ -14,11 +14,15 @@ import dcembed
 from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import evaluate_measurements
-from dcembed.engine.bundle.cuts import CutPool
+from dcembed.embedded.point import measure_point
 from dcembed.engine.bundle.global_split import GlobalSplit
-from dcembed.engine.bundle.local_split import LocalSplit
+from dcembed.engine.bundle.local_split import split_on_box
 from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.bundle.region import first_region
+from dcembed.engine.bundle.state import begin
+from dcembed.engine.cuts import MAX_AGE, Heights, empty_pool
+from dcembed.engine.problem import build_problem
+from dcembed.program.tightening import Box
 from frontends.problems import make_network
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import networks, seeds
@@ -54,7 +58,7 @@ def splits(embedded, rng):
     middle = rng.uniform(-0.7, 0.7, 3)
     lb, ub = middle - 0.3, middle + 0.3
     points = [lb + rng.random(3) * (ub - lb) for _ in range(4)]
-    return [(GlobalSplit(embedded, lb, ub), points), (LocalSplit(embedded, lb, ub), points)]
+    return [(GlobalSplit(embedded, Box(lb, ub)), points), (split_on_box(embedded, Box(lb, ub)), points)]
 
 
 @given(networks(scales=MODERATE), seeds())
@@ -64,34 +68,36 @@ def test_a_split_gives_the_measurements_and_its_model_majorizes_them(network, se
         sums = sp.hstack([_sum_parts(embedded)], format="csr")
         for w, v in itertools.product(points[:2], points):
             tangents, heights = split.tangents(w), split.heights(v)
-            f = evaluate_measurements(embedded, v)
-            model = split.kept_slope @ v + split.kept_constant + sums @ heights.value - (tangents.slope @ v + tangents.constant)
+            f = evaluate_measurements(embedded, embedded.predict(v))
+            slope, constant = split.kept
+            model = slope @ v + constant + sums @ heights.value - (tangents.slope @ v + tangents.constant)
             size = 1e-7 * (1 + np.abs(f) + np.abs(model) + (sums @ heights.value))
             assert np.all(model >= f - size)
             if w is v:
                 assert np.all(np.abs(model - f) <= size)
-                assert np.allclose(tangents.value, f, rtol=1e-7, atol=1e-7 * (1 + np.abs(f).max()))
+                both = split.linearize(w)
+                assert abs(both[0].slope - tangents.slope).max() <= 1e-12 * (1 + abs(tangents.slope).max())
+                assert np.array_equal(both[1].value, heights.value)
 
 
 def _sum_parts(embedded):
     from dcembed.embedded.measurements import num_measurements, sum_parts
 
     size = num_measurements(embedded)
-    return sp.hstack([sp.csr_array((size, 0)), *(sum_parts(m, size) for m in embedded.networks)], format="csr")
+    return sp.hstack([sp.csr_array((size, 0)), *(sum_parts(embedded, m) for m in embedded.networks)], format="csr")
 
 
 @given(networks(scales=MODERATE), seeds())
 def test_a_cut_never_cuts_off_a_point_of_the_epigraph(network, seed):
     embedded, rng = embed(network, seed)
     for split, points in splits(embedded, rng):
-        pool = CutPool(3)
+        pool = empty_pool(3)
         for w in points:
             heights = split.heights(w)
-            pool.add(heights, w, np.full(heights.value.size, -np.inf))
+            pool = pool.add(heights, w, np.full(heights.value.size, -np.inf))
         for v in points:
             theta = split.heights(v).value
-            matrix, constant = pool.rows(theta.size)
-            value = matrix @ np.concatenate([v, theta])
+            constant, value = pool.constant, pool.rows(theta.size) @ np.concatenate([v, theta])
             assert np.all(value >= constant - 1e-7 * (1 + np.abs(constant) + np.abs(value)))
 
 
@@ -106,17 +112,19 @@ def test_the_unit_part_stays_below_its_bound_on_the_box(network, seed):
 
 
 def test_cuts_long_loose_are_dropped_and_say_where_they_stood():
-    pool = CutPool(1)
-    from dcembed.engine.bundle.cuts import MAX_AGE, Heights
-
-    pool.add(Heights(np.array([1.0, 2.0]), sp.csr_array(np.array([[1.0], [0.0]]))), np.zeros(1), np.zeros(2))
-    assert pool.take_origins().tolist() == [-1, -1]
+    heights = Heights(np.array([1.0, 2.0]), sp.csr_array(np.array([[1.0], [0.0]])))
+    first = empty_pool(1, num_made=5).add(heights, np.zeros(1), np.zeros(2))
+    assert first.places_in(np.zeros(0, dtype=int), 3).tolist() == [-1, -1]
+    pool = first
     for _ in range(MAX_AGE):
-        pool.age(np.zeros(1), np.array([1.0, 5.0]))
+        pool = pool.aged(np.zeros(1), np.array([5.0, 2.0]))
     assert pool.num_cuts == 2
-    pool.age(np.zeros(1), np.array([1.0, 5.0]))
-    assert pool.part.tolist() == [0]
-    assert pool.take_origins().tolist() == [0]
+    pool = pool.aged(np.zeros(1), np.array([5.0, 2.0]))
+    assert pool.part.tolist() == [1]
+    pool = pool.add(heights, np.zeros(1), np.array([0.0, 2.0]))
+    # The one that is left stood second among the old rows, which begin at 3; the other is new.
+    assert pool.places_in(first.numbers, 3).tolist() == [4, -1]
+    assert first.num_cuts == 2
 
 
 @settings(max_examples=25)
@@ -157,9 +165,10 @@ def test_a_region_keeps_integers_free_and_knows_when_it_is_hit():
     network = random_mlp(0, (3, 4, 1))
     program = Program(cost=np.ones(4), lb=[-1.0, 0.0, 0.0, -np.inf], ub=[1.0, 10.0, 5.0, np.inf], integer=[2])
     embedded = eliminate(program, [Embedding(network, [0, 1, 2], [3])])
-    region = first_region(embedded, np.array([0.0, 0.0, 2.0]), program.lb[:3], program.ub[:3]).around(np.array([0.0, 0.0, 2.0]), 0.1)
-    assert region.lb.tolist() == [-0.2, 0.0, 0.0]
-    assert region.ub.tolist() == [0.2, 1.0, 5.0]
+    middle = np.array([0.0, 0.0, 2.0])
+    region = first_region(embedded, middle, Box(program.lb[:3], program.ub[:3])).around(middle, 0.1)
+    assert region.box.lb.tolist() == [-0.2, 0.0, 0.0]
+    assert region.box.ub.tolist() == [0.2, 1.0, 5.0]
     assert region.is_hit(np.array([0.2, 0.5, 2.0]))
     assert not region.is_hit(np.array([0.0, 0.0, 5.0]))  # a bound of the host is no side of the box
 
@@ -188,25 +197,20 @@ def test_the_other_side_of_a_kink_is_tried_before_a_point_counts_as_solved():
     program = Program(cost=[0.5, 1.0], lb=[-1.0, -np.inf], ub=[1.0, np.inf])
     result = dcembed.solve(program, Embedding(network, [0], [1]), start=np.zeros(2), options=quiet(formulation="lazy"))
     assert result.objective <= -0.5 + 1e-6
-    for split in (GlobalSplit, LocalSplit):
+    for split in (GlobalSplit, split_on_box):
         embedded = eliminate(program, [Embedding(network, [0], [1])])
-        parts = split(embedded, np.array([-1.0]), np.array([1.0]))
+        parts = split(embedded, Box(np.array([-1.0]), np.array([1.0])))
         slopes = [parts.tangents(np.zeros(1), on).slope.toarray()[0, 0] for on in (True, False)]
         assert slopes == [1.0, 0.0]
 
 
-def test_with_a_global_split_the_m_of_indicators_covers_the_whole_host(monkeypatch):
-    from dcembed.engine.bundle import model
-
+def test_with_a_global_split_the_m_of_indicators_covers_the_whole_host():
     program, embedding = indicator_problem(0)
-    seen = []
-    real = model.with_split
-    monkeypatch.setattr(model, "with_split", lambda *a: seen.append(real(*a)) or seen[-1])
-    dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(formulation="lazy", decomposition="global"))
-    for subproblem in seen:
-        lb, ub, _ = subproblem.box
-        assert np.all(lb[:8] <= -1.0)
-        assert np.all(ub[:8] >= 1.0 - 1e-6)
+    problem = build_problem(eliminate(program, [embedding]), quiet(formulation="lazy", decomposition="global"))
+    point = measure_point(problem.embedded, np.zeros(problem.embedded.host.num_columns))
+    reach = begin(problem, point).model.reach
+    assert np.all(reach.box.lb[:8] <= -1.0)
+    assert np.all(reach.box.ub[:8] >= 1.0 - 1e-6)
 
 
 def test_looking_ahead_gives_steps_their_true_change():
@@ -215,12 +219,12 @@ def test_looking_ahead_gives_steps_their_true_change():
     steps = step_columns(embedded)
     assert steps.tolist() == list(range(10))
     assert num_looks(embedded, steps) == 1
-    split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
+    split = GlobalSplit(embedded, Box(embedded.host.lb, embedded.host.ub))
     w = np.array([0.0, 1.0] * 5)
     for side in (1.0, -1.0):
-        unseen = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side, lambda: True)
+        unseen = look_ahead(split, w, steps, split.box, side, lambda: True)
         assert abs(unseen.slope - split.tangents(w).slope).max() == 0
-        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side, lambda: False)
+        ahead = look_ahead(split, w, steps, split.box, side, lambda: False)
         for column in steps:
             other = w.copy()
             other[column] = 1.0 - w[column]
@@ -234,10 +238,10 @@ def test_integers_with_a_step_on_either_side_are_looked_at_twice():
     embedded = eliminate(program, [Embedding(network, [0, 1], [2])])
     steps = step_columns(embedded)
     assert num_looks(embedded, steps) == 2
-    split = GlobalSplit(embedded, embedded.host.lb, embedded.host.ub)
+    split = GlobalSplit(embedded, Box(embedded.host.lb, embedded.host.ub))
     w = np.array([2.0, 0.0])
     for side in (1.0, -1.0):
-        ahead = look_ahead(split, w, steps, embedded.host.lb, embedded.host.ub, side, lambda: False)
+        ahead = look_ahead(split, w, steps, split.box, side, lambda: False)
         other = np.array([2.0 + side, 0.0])
         true = split.tangents(other)
         assert np.allclose(ahead.slope @ other + ahead.constant, true.slope @ other + true.constant)
@@ -297,9 +301,9 @@ def test_with_many_integers_steps_that_hold_them_follow_a_step_of_the_master(mon
     held = []
     real = master._solve_held
 
-    def watch(run, model, point, penalty):
-        solution = real(run, model, point, penalty)
-        integer = run.embedded.host.integer
+    def watch(problem, workshop, model, point, penalty):
+        solution = real(problem, workshop, model, point, penalty)
+        integer = problem.embedded.host.integer
         held.append(np.abs(solution.x[: integer.size][integer] - point.w[integer]).max())
         return solution
 
@@ -333,11 +337,10 @@ def test_with_several_integers_the_first_gaps_are_loose_and_with_many_of_them_st
 
 
 def test_loose_gaps_end_tight_on_every_solver(monkeypatch):
-    from dcembed.engine.bundle import loop as bundle
-    from dcembed.engine.bundle import master
+    from dcembed.engine.bundle import master, remedies
 
     gaps = []
-    monkeypatch.setattr(bundle, "tightened", lambda gap: gaps.append(master.tightened(gap)) or gaps[-1])
+    monkeypatch.setattr(remedies, "tightened", lambda gap: gaps.append(master.tightened(gap)) or gaps[-1])
     rng = np.random.default_rng(1)
     n = 30
     network = dcembed.build_mlp([rng.normal(size=(6, n)) / np.sqrt(n), rng.normal(size=(1, 6))], [0.1 * rng.normal(size=6), None])

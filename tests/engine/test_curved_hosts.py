@@ -10,7 +10,7 @@ import pytest
 import dcembed
 from dcembed import ConeConstraint, Embedding, Indicator, Options, Program, QuadraticConstraint, Status, solvers
 from dcembed.errors import NoBackendError, SolverLimitError
-from dcembed.solvers import BACKENDS, is_installed
+from dcembed.solvers import BACKENDS, is_installed, table
 from frontends.problems import make_network
 
 NETWORK = make_network(2, (6, 6), 7)
@@ -133,11 +133,13 @@ def limited_table(monkeypatch, solves: int, classes=frozenset({"LP", "MILP"}), h
 
     def open_small(program, options):
         opened.append(program)
-        # The first session is the subproblem's, the second the host's, which never grows.
-        return Outgrown(highs.open(program, options), -1 if len(opened) == 2 else solves * (len(opened) == 1))
+        # The host never grows; the first session of the subproblem carries some solves, later ones none.
+        is_subproblem = program.num_columns > min(other.num_columns for other in opened)
+        first = sum(other.num_columns == program.num_columns for other in opened) == 1
+        return Outgrown(highs.open(program, options), solves * first if is_subproblem else -1)
 
     small = replace(highs, name="small", open=open_small, classes=classes)
-    monkeypatch.setattr(solvers, "BACKENDS", {**BACKENDS, "small": small})
+    monkeypatch.setattr(table, "BACKENDS", {**BACKENDS, "small": small})
 
 
 @pytest.mark.parametrize("formulation", ["lazy", "shared"])
@@ -164,13 +166,13 @@ def test_outgrowing_a_licence_in_the_middle_loses_nothing(monkeypatch, capsys, f
 def test_outgrowing_the_only_solver_keeps_the_incumbent(monkeypatch):
     program = Program(cost=[0.0, 0.0, 1.0], lb=[-1, -1, -np.inf], ub=[1, 1, np.inf])
     limited_table(monkeypatch, 1)
-    monkeypatch.setattr(solvers, "is_installed", lambda backend: backend.name == "small")
+    monkeypatch.setattr(table, "is_installed", lambda backend: backend.name == "small")
     result = dcembed.solve(program, Embedding(NETWORK, [[0, 1]], [2]), options=replace(QUIET, solver="small"))
     assert result.status is Status.NUMERICAL_ERROR
     assert result.is_feasible
 
 
 def test_a_curved_host_without_a_solver_for_it(monkeypatch):
-    monkeypatch.setattr(solvers, "is_installed", lambda backend: backend.name in ("highs", "piqp"))
+    monkeypatch.setattr(table, "is_installed", lambda backend: backend.name in ("highs", "piqp"))
     with pytest.raises(NoBackendError, match=r"The host is an SOCP and no installed solver takes that.*dcembed\[clarabel\]"):
         dcembed.solve(disc("cone"), Embedding(NETWORK, [[0, 1]], [2]), options=QUIET)

@@ -17,7 +17,7 @@ import pytest
 import dcembed
 from dcembed import Embedding, Program, Status, build_mlp
 from dcembed.solvers import BACKENDS
-from dcembed.solvers.base import Solution, SolveStatus
+from dcembed.solvers.base import Solution, SolveStatus, calling
 from problems import FORMULATIONS, binary_problem, box_problem, level_problem, quiet, random_mlp
 
 
@@ -38,7 +38,8 @@ class Failing:
 
 
 def raise_error():
-    raise RuntimeError("the factorization broke down")
+    with calling("HiGHS"):
+        raise RuntimeError("the factorization broke down")
 
 
 WAYS = {

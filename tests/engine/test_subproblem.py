@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,11 +12,16 @@ from dcembed import Embedding, Indicator, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import linearize
 from dcembed.embedded.point import measure_point
-from dcembed.embedded.shared_epigraph import build_shared
-from dcembed.engine.subproblem import build_subproblem, open_session, update
+from dcembed.embedded.shared_epigraph import shared_values
+from dcembed.engine.problem import build_problem
+from dcembed.engine.subproblem import fixed_program, majorize
+from dcembed.engine.workshop import Master
 from dcembed.errors import MissingBoundError
-from dcembed.solvers import BACKENDS, SessionOptions
+from dcembed.run.penalty import Penalty
+from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus
 from dcembed.solvers.base import Backend
+from dcembed.solvers.failover import Solver
+from problems import quiet
 
 
 class Recorder:
@@ -23,25 +30,35 @@ class Recorder:
     def __init__(self, program, options):
         self.program = program
         self.rows, self.row_lb, self.row_ub = program.rows, program.row_lb, program.row_ub
+        self.cost, self.offset = program.cost, program.offset
+
+    def set_bounds(self, lb, ub):
+        self.lb, self.ub = lb, ub
 
     def set_cost(self, cost, offset):
         self.cost, self.offset = cost, offset
 
-    def replace_rows(self, first, matrix, lb, ub):
+    def replace_rows(self, first, matrix, lb, ub, origin=None):
         self.rows = sp.vstack([self.rows[:first], matrix], format="csr")
         self.row_lb = np.concatenate([self.row_lb[:first], lb])
         self.row_ub = np.concatenate([self.row_ub[:first], ub])
 
+    def close(self):
+        pass
 
-RECORDER = Backend("recorder", "numpy", "", frozenset({"LP", "MILP"}), False, Recorder)
 
-
-def subproblem_at(program, embedding, w, penalty=10.0):
-    embedded = eliminate(program, [embedding])
-    subproblem = build_subproblem(embedded, build_shared(embedded), RECORDER)
-    session = open_session(subproblem, RECORDER, SessionOptions())
-    update(subproblem, session, linearize(embedded, np.asarray(w, dtype=float)), penalty)
-    return session
+def subproblem_at(program, embedding, w, tau=10.0):
+    """What a solver has been given for the subproblem at w."""
+    opened = []
+    recorder = Backend(
+        "recorder", "numpy", "", frozenset({"LP", "MILP"}), False, False, lambda *a: opened.append(Recorder(*a)) or opened[0]
+    )
+    problem = build_problem(eliminate(program, [embedding]), quiet(formulation="shared"))
+    master = Master(problem.subproblem, Solver(recorder, SessionOptions()))
+    master.open()
+    majorant = majorize(*problem.kept_affine, linearize(problem.embedded, np.asarray(w, dtype=float)), problem.reach)
+    master.write(majorant, Penalty(tau, 10.0, 1e6), problem.host_box)
+    return opened[0]
 
 
 # f(x) = 3 relu(2 x - 1) - relu(-x) + 0.5
@@ -100,7 +117,7 @@ def test_the_model_touches_the_merit_at_the_point_and_majorizes_it_elsewhere():
         session = subproblem_at(program, embedding, [x])
         for y in (x, *rng.uniform(-2, 2, 5)):
             point = measure_point(embedded, np.array([y]))
-            auxiliary = build_shared(embedded).values(point.w)
+            auxiliary = shared_values(embedded, point.w)
             head = np.concatenate([point.w, auxiliary])
             need = (session.rows[:, :3] @ head - session.row_ub)[2:]
             model = session.cost[:3] @ head + session.offset + 10.0 * np.maximum(need, 0.0).sum()
@@ -111,6 +128,6 @@ def test_the_model_touches_the_merit_at_the_point_and_majorizes_it_elsewhere():
 
 def test_sessions_of_the_solvers_take_the_subproblem():
     program = Program(cost=[1.0, 2.0], lb=[-2.0, -np.inf], ub=[2.0, np.inf])
-    embedded = eliminate(program, [Embedding(NETWORK, [0], [1])])
-    subproblem = build_subproblem(embedded, build_shared(embedded), BACKENDS["highs"])
-    assert open_session(subproblem, BACKENDS["highs"], SessionOptions()) is not None
+    problem = build_problem(eliminate(program, [Embedding(NETWORK, [0], [1])]), quiet(formulation="shared"))
+    with closing(BACKENDS["highs"].open(fixed_program(problem.subproblem), SessionOptions())) as session:
+        assert session.solve(Limits()).status is SolveStatus.OPTIMAL

@@ -389,7 +389,7 @@ def test_what_cvxpy_adds_is_called_by_what_it_was_added_for():
 
 
 def test_extraction_costs_about_what_cvxpy_itself_needs():
-    from benchmarks.frontend_cvxpy import measure
+    from benchmarks.studies.frontend_cvxpy import measure
 
     own, ours = measure(20_000)
     # 1.3 was measured; the factor is generous because machines are busy.

@@ -389,7 +389,7 @@ def test_gurobi_solves_the_subproblems_where_its_licence_carries_them(model, cap
 
 
 def test_reading_a_model_of_20000_rows_costs_at_most_twice_what_writing_it_does():
-    from benchmarks.frontend_gurobipy import main
+    from benchmarks.studies.frontend_gurobipy import main
 
     seconds = main()
     assert seconds["extract"] <= 2 * min(seconds["write lp"], seconds["write mps"])

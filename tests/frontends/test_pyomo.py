@@ -653,7 +653,7 @@ def test_a_disjunct_on_a_variable_without_bounds_names_it():
 
 def test_reading_costs_less_than_twice_what_pyomo_needs_to_write():
     """A ratio of two times in one run, far from its limit (0.5 to 0.8 measured)."""
-    from benchmarks.frontend_pyomo import build_model, measure
+    from benchmarks.studies.frontend_pyomo import build_model, measure
 
     for quadratic in (False, True):
         writing, reading = measure(build_model(20_000, quadratic), repeats=2)

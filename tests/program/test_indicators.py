@@ -84,18 +84,18 @@ def test_an_equality_becomes_two_rows():
     assert linear.row_ub.tolist() == [12.0, 0.0]
 
 
-def test_rows_of_the_program_come_first_and_stay():
+def test_rows_of_the_program_come_last_and_stay():
     program = replace(on_off([0.0, 0.0], [2.0, 5.0]), rows=[[1.0, 1.0, 0.0]], row_lb=-1.0, row_ub=None)
     linear = linearize_indicators(program)
-    assert linear.rows.toarray()[0].tolist() == [1.0, 1.0, 0.0]
-    assert linear.row_lb.tolist() == [-1.0, -np.inf]
+    assert linear.rows.toarray()[-1].tolist() == [1.0, 1.0, 0.0]
+    assert linear.row_lb.tolist() == [-np.inf, -1.0]
 
 
 def test_bounds_that_rows_imply_are_enough():
     indicator = Indicator(1, 1, [1.0, 0.0], ub=0.0)
     data = {"lb": [0.0, 0.0], "ub": [np.inf, 1.0], "integer": [1], "indicators": [indicator]}
     linear = linearize_indicators(Program(cost=np.zeros(2), rows=[[2.0, 0.0]], row_ub=6.0, **data))
-    assert np.allclose(linear.rows.toarray()[1], [1.0, 3.0])
+    assert np.allclose(linear.rows.toarray()[0], [1.0, 3.0])
 
 
 def test_a_program_without_indicators_is_returned_as_it_is():

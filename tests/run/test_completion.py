@@ -9,16 +9,20 @@ import dcembed
 from dcembed import Embedding, Program
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
-from dcembed.run.completion import can_complete, complete, find_start, open_host
+from dcembed.program.tightening import tighten
+from dcembed.run.completion import can_complete, complete
+from dcembed.run.host import open_host
+from dcembed.run.starts import find_start
 from dcembed.solvers import BACKENDS, Limits, SessionOptions
+from dcembed.solvers.failover import Solver
 from problems import indicator_problem, quiet, random_mlp
 
 TOL = 1e-5
 
 
-def opened(program, embedding):
+def opened(program, embedding, solver="highs"):
     embedded = eliminate(program, [embedding])
-    return embedded, open_host(embedded, BACKENDS["highs"], SessionOptions())
+    return embedded, open_host(embedded, tighten(embedded.host), Solver(BACKENDS[solver], SessionOptions()))
 
 
 def test_decisions_behind_indicators_are_set_as_the_predictions_allow():
@@ -30,7 +34,7 @@ def test_decisions_behind_indicators_are_set_as_the_predictions_allow():
     reached = embedding.network(point.x[:8].reshape(4, 2))[:, 0] >= 0.1
     assert point.violation > TOL
     assert can_complete(embedded, point, TOL)
-    completed = measure_point(embedded, complete(host, point, Limits()))
+    completed = complete(host, point, Limits(), TOL)
     assert completed.violation <= TOL
     assert np.array_equal(completed.x[-4:] == 1.0, reached)
 
@@ -41,11 +45,10 @@ def test_a_linked_output_is_put_at_its_prediction_and_the_rest_follows():
     program = Program(
         cost=[0.0, 0.0, 1.0], quadratic=np.diag([0.0, 1.0, 0.0]), rows=[[0.0, -1.0, 1.0]], row_lb=-1.0, lb=[-1, -10, 0], ub=[1, 10, 20]
     )
-    embedded = eliminate(program, [Embedding(network, [0], [1])])
-    host = open_host(embedded, BACKENDS["piqp"], SessionOptions())
+    embedded, host = opened(program, Embedding(network, [0], [1]), "piqp")
     point = measure_point(embedded, np.array([0.5, 3.0, 0.0]))
     assert can_complete(embedded, point, TOL)
-    completed = measure_point(embedded, complete(host, point, Limits()))
+    completed = complete(host, point, Limits(), TOL)
     assert completed.violation <= TOL
     assert completed.x[1] == pytest.approx(network(np.array([0.5]))[0], abs=1e-7)
     assert completed.x[2] == pytest.approx(max(0.0, completed.x[1] - 1.0), abs=1e-6)
@@ -64,7 +67,9 @@ def test_after_a_completion_the_host_is_whole_again():
     program, embedding = indicator_problem(0)
     embedded, host = opened(program, embedding)
     before = find_start(host, Limits()).x
-    complete(host, measure_point(embedded, np.zeros(embedded.host.num_columns)), Limits())
+    w = np.zeros(embedded.host.num_columns)
+    w[-4:] = 1.0
+    assert complete(host, measure_point(embedded, w), Limits(), TOL) is not None
     assert np.allclose(find_start(host, Limits()).x, before)
 
 

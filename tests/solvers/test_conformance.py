@@ -67,7 +67,7 @@ def edits(program: Program, inside: np.ndarray, seed: int):
     return {
         "cost": (lambda s: s.set_cost(cost, 7.0), replace(program, cost=cost, offset=7.0)),
         "bounds": (lambda s: s.set_bounds(lb, ub), replace(program, lb=lb, ub=ub)),
-        "row bounds": (lambda s: s.set_row_bounds(row_lb, row_ub), replace(program, row_lb=row_lb, row_ub=row_ub)),
+        "row bounds": (lambda s: s.replace_rows(0, program.rows, row_lb, row_ub), replace(program, row_lb=row_lb, row_ub=row_ub)),
         "rows": (lambda s: s.replace_rows(first, new, new_lb, new_ub), replace(program, **replaced)),
     }
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dcembed import solvers
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NoBackendError
-from dcembed.solvers import BACKENDS, CLASSES, choose_backend, is_installed
+from dcembed.solvers import BACKENDS, CLASSES, choose_backend, is_installed, table
 
 
 def install(monkeypatch, *names: str) -> None:
     """As if exactly these backends were installed."""
-    monkeypatch.setattr(solvers, "is_installed", lambda backend: backend.name in names)
+    monkeypatch.setattr(table, "is_installed", lambda backend: backend.name in names)
 
 
 def message(kind: type[DcembedError], *args) -> str:

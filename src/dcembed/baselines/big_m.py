@@ -8,27 +8,25 @@ With s = z - a these are the paper's four inequalities. Units whose sign the bou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.options import Options
 from dcembed.program.derive import add_columns, add_rows
-from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
-from dcembed.run.arguments import read_embeddings, read_options, read_starts
-from dcembed.run.clock import Clock, hear_interrupts
-from dcembed.run.search import attempt, failure
+from dcembed.run.arguments import read_arguments
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
-
-Array = np.ndarray
+from dcembed.solvers.base import Backend, Solution, SolveStatus
+from dcembed.solvers.failover import LastingSession, Solver
 
 _STATUS = {
     SolveStatus.OPTIMAL: Status.OPTIMAL,
@@ -80,23 +78,17 @@ def solve(
     preparation_seconds
         What the bounds have cost, to be noted in the result.
     """
-    options = read_options(options)
-    embeddings = read_embeddings(program, embeddings)
-    starts = read_starts(start, program.num_columns)
-    clock = Clock(options.time_limit)
-    with hear_interrupts(clock):
-        recorder = open_recorder(program, embeddings, options, clock)
-        try:
-            # The starts are there before the encoding is.
-            for number, w in enumerate(starts):
-                recorder.offer_start(w, number)
-            encoded = build_big_m(program, embeddings, bounds if bounds is not None else default_bounds(program, embeddings))
-            backend = choose_backend(encoded.program.problem_class, options.solver)
-            recorder.begin("big-M", backend.name, encoded.program.num_columns, encoded.program.num_rows, encoded.num_binaries)
-            solution = _run(encoded, backend, recorder)
-        finally:
-            recorder.close()
-    return recorder.result(_status(solution, recorder), preparation_seconds=preparation_seconds)
+    arguments = read_arguments(program, embeddings, start, options)
+    problem, listed = arguments.minimized, arguments.embeddings
+    with open_recorder(arguments) as recorder:
+        # The starts are there before the encoding is.
+        for number, w in enumerate(arguments.starts):
+            recorder.offer_start(w, number)
+        encoded = build_big_m(problem, listed, bounds if bounds is not None else default_bounds(problem, listed))
+        backend = choose_backend(encoded.program.problem_class, arguments.options.solver)
+        recorder.begin("big-M", backend, encoded.program.num_columns, encoded.program.num_rows, encoded.num_binaries)
+        solution = _run(encoded, backend, recorder)
+    return recorder.journal.result(_status(solution, recorder), preparation_seconds)
 
 
 def default_bounds(program: Program, embeddings: Sequence[Embedding]) -> list[StageBounds]:
@@ -124,25 +116,22 @@ def build_big_m(program: Program, embeddings: Sequence[Embedding], bounds: Seque
 
 def _run(encoded: BigM, backend: Backend, recorder: Recorder) -> Solution:
     """Solve the encoding; every improving point goes to the recorder."""
-    options, n = recorder.options, encoded.encoding.program.num_columns
-    program = encoded.program
-    if not backend.has_indicators:
-        program = linearize_indicators(program)
+    n = encoded.encoding.program.num_columns
     best = recorder.incumbent.point if recorder.incumbent.is_feasible else None
 
     def report(x: Array) -> None:
         recorder.offer(x[:n], "improving point")
 
-    session = backend.open(program, SessionOptions(options.threads, options.seed, options.solver_options))
-    try:
+    session = LastingSession(encoded.program, Solver(backend, recorder.session_options, recorder.journal.log.note))
+    with closing(session):
+        session.open()
         first = encoded.values(best.x) if best is not None else None
         # What is left now: large encodings take their time to build and to hand over.
-        limits = replace(recorder.clock.limits(options.objective_tol), on_solution=report)
-        solution = attempt(lambda: session.solve(limits, first), failure)
+        limits = replace(recorder.clock.limits(recorder.options.objective_tol), on_solution=report)
+        solution = session.solve(limits, first)
         if solution.x is not None:
             recorder.offer(solution.x[:n], solution.message)
-    finally:
-        session.close()
+        recorder.journal.use(session.solver.backend)
     return solution
 
 

@@ -12,32 +12,32 @@ some products are not zero yet.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
-from dcembed.baselines.recorder import START_FAILED, Recorder, open_recorder
+from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.embedded.unit_bounds import bound_evaluations, column_box
 from dcembed.embedded.verify import predict
-from dcembed.engine.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
 from dcembed.options import Options
 from dcembed.program.derive import derive
-from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
-from dcembed.run.arguments import read_embeddings, read_options, read_starts
-from dcembed.run.clock import Clock, hear_interrupts
-from dcembed.run.search import agree, attempt, failure
+from dcembed.run.arguments import read_arguments
+from dcembed.run.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
+from dcembed.run.starts import no_start
+from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.base import Backend, Solution, SolveStatus
+from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.tolerances import MAX_SOLVER_FAILURES
-
-Array = np.ndarray
 
 _FAILED = {
     SolveStatus.INFEASIBLE: Status.INFEASIBLE,
@@ -52,6 +52,7 @@ class _Lifted:
     """The host with all units as columns; `unit` and `cut` are those of the open units."""
 
     encoding: Encoding
+    program: Program
     backend: Backend
     unit: Array
     cut: Array
@@ -67,36 +68,26 @@ def solve(
     start: Array | Sequence[Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
-    """Iterate from each start. Parameters are those of `dcembed.solve`; `initial_penalty` is the first rho, by default scaled to the
-    problem."""
-    options = read_options(options)
-    embeddings = read_embeddings(program, embeddings)
-    starts = read_starts(start, program.num_columns)
-    clock = Clock(options.time_limit)
-    with hear_interrupts(clock):
-        recorder = open_recorder(program, embeddings, options, clock)
-        try:
-            status = _run(recorder, starts)
-        finally:
-            recorder.close()
-    return recorder.result(status)
+    """Iterate from each start. Parameters are those of `dcembed.solve`.
+
+    `initial_penalty` is the first rho, by default scaled to the problem.
+    """
+    arguments = read_arguments(program, embeddings, start, options)
+    with open_recorder(arguments) as recorder:
+        status = _run(recorder, arguments.starts)
+    return recorder.journal.result(status)
 
 
 def _run(recorder: Recorder, starts: list[Array]) -> Status:
     for number, w in enumerate(starts):
         recorder.offer_start(w, number)
     lifted = _lift(recorder)
-    encoding, program = lifted.encoding, recorder.program
-    recorder.begin(
-        "difference-of-convex algorithm on complementarity",
-        lifted.backend.name,
-        encoding.num_columns,
-        program.num_rows + encoding.constant.size,
-    )
+    program = lifted.program
+    recorder.begin("difference-of-convex algorithm on complementarity", lifted.backend, program.num_columns, program.num_rows)
     if not starts:
         found = recorder.default_start()
         if found.x is None:
-            return START_FAILED.get(found.status, Status.NUMERICAL_ERROR)
+            return no_start(found)
         starts = [recorder.embedded.lift(found.x)]
     statuses = [_iterate(recorder, lifted, w, number) for number, w in enumerate(starts) if number == 0 or not recorder.clock.ended()]
     return recorder.clock.ended() or statuses[-1]
@@ -105,7 +96,7 @@ def _run(recorder: Recorder, starts: list[Array]) -> Status:
 def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Status:
     options = recorder.options
     point = recorder.offer_start(w, number)
-    columns = lifted.encoding.values(predict(recorder.embeddings, w))
+    columns = lifted.encoding.values(predict(recorder.embedded.embeddings, w))
     value = options.initial_penalty or _estimate_penalty(recorder, lifted, point)
     penalty = Penalty(value, options.penalty_growth, options.max_penalty or MAX_PENALTY_RATIO * value)
     last, num_failed = np.inf, 0
@@ -122,10 +113,10 @@ def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Stat
             continue
         num_failed = 0
         columns = solution.x
-        n = recorder.program.num_columns
+        n = recorder.embedded.program.num_columns
         recorder.offer(columns[:n], solution.message or solution.status.value, penalty.value)
         merit = _merit(lifted, columns, penalty.value)
-        if agree(merit, last, options):
+        if agree(merit, last, options.objective_tol):
             if lifted.products(columns) <= options.feasibility_tol or penalty.is_largest:
                 return Status.LOCALLY_SOLVED if recorder.incumbent.is_feasible else Status.LOCALLY_INFEASIBLE
             penalty, merit = penalty.grown(), np.inf
@@ -134,13 +125,14 @@ def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Stat
 
 
 def _lift(recorder: Recorder) -> _Lifted:
-    program, embeddings = recorder.program, recorder.embeddings
+    program, embeddings = recorder.embedded.program, recorder.embedded.embeddings
     box = column_box(program, embeddings)
     encoding = encode(program, embeddings, [bound_evaluations(embedding, *box) for embedding in embeddings])
     unit, cut = encoding.open_columns()
-    quadratic = program.is_quadratic or unit.size > 0
-    problem_class = ("MI" if program.integer.any() else "") + ("QP" if quadratic else "LP")
-    return _Lifted(encoding, choose_backend(problem_class, recorder.options.solver), unit, cut)
+    lifted = encoding.program_with_units()
+    # The penalty makes a quadratic program of it, wherever it is linearized.
+    curved = derive(lifted, quadratic=_squares(unit, cut, 1.0, lifted.num_columns)) if unit.size else lifted
+    return _Lifted(encoding, lifted, choose_backend(curved.problem_class, recorder.options.solver), unit, cut)
 
 
 def _estimate_penalty(recorder: Recorder, lifted: _Lifted, point: Point) -> float:
@@ -157,39 +149,28 @@ def _estimate_penalty(recorder: Recorder, lifted: _Lifted, point: Point) -> floa
 
 def _step(recorder: Recorder, lifted: _Lifted, columns: Array, penalty: float) -> Solution:
     """Linearize at `columns` and solve."""
-    options = recorder.options
-    subproblem = _subproblem(lifted, columns, penalty)
-    if not lifted.backend.has_indicators:
-        subproblem = linearize_indicators(subproblem)
-
-    def once() -> Solution:
-        session = lifted.backend.open(subproblem, SessionOptions(options.threads, options.seed, options.solver_options))
-        try:
-            return session.solve(recorder.clock.limits(), columns)
-        finally:
-            session.close()
-
-    return attempt(once, failure)
+    solver = Solver(lifted.backend, recorder.session_options, recorder.journal.log.note)
+    with closing(LastingSession(_subproblem(lifted, columns, penalty), solver)) as session:
+        return session.solve(recorder.clock.limits(), columns)
 
 
 def _subproblem(lifted: _Lifted, columns: Array, penalty: float) -> Program:
     """phi_0(w) + rho / 4 * sum (z + s)^2 - rho / 2 * sum (z^ - s^)(z - s), over the host and the equalities of the units."""
-    encoding = lifted.encoding
-    lifted_program = encoding.program_with_units()
-    quadratic = _squares(lifted, penalty, encoding.num_columns)
+    program, quadratic = lifted.program, lifted.program.quadratic
+    if lifted.unit.size:
+        squares = _squares(lifted.unit, lifted.cut, penalty, program.num_columns)
+        quadratic = sp.csr_array(squares + quadratic) if quadratic is not None else squares
     slope = penalty / 2 * (columns[lifted.unit] - columns[lifted.cut])
-    cost = lifted_program.cost.copy()
+    cost = program.cost.copy()
     cost[lifted.unit] -= slope
     cost[lifted.cut] += slope
-    if lifted_program.quadratic is not None:
-        quadratic = sp.csr_array(quadratic + lifted_program.quadratic)
-    return derive(lifted_program, cost=cost, quadratic=quadratic)
+    return derive(program, cost=cost, quadratic=quadratic)
 
 
-def _squares(lifted: _Lifted, penalty: float, size: int) -> sp.csr_array:
+def _squares(unit: Array, cut: Array, penalty: float, size: int) -> sp.csr_array:
     """Q of rho / 4 * sum (z + s)^2 = 1/2 v'Qv."""
-    row = np.concatenate([lifted.unit, lifted.unit, lifted.cut, lifted.cut])
-    column = np.concatenate([lifted.unit, lifted.cut, lifted.unit, lifted.cut])
+    row = np.concatenate([unit, unit, cut, cut])
+    column = np.concatenate([unit, cut, unit, cut])
     return sp.csr_array((np.full(row.size, penalty / 2), (row, column)), shape=(size, size))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.elimination import equal_maps
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.unit_bounds import StageBounds
@@ -21,8 +22,6 @@ from dcembed.network.affine import Affine
 from dcembed.network.network import preactivations
 from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 # Bounds this close to zero settle a sign: solvers cannot tell them from zero, and drop such coefficients with wrong conclusions.
 SETTLED_TOL = 1e-7

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.elimination import equal_maps
 from dcembed.embedded.embedding import Embedding
 from dcembed.network.network import Network
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.baselines import big_m
 from dcembed.baselines.encoding import encode
 from dcembed.baselines.input_sets import InputSet, digest, find_input_sets, network_key
@@ -25,14 +26,13 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.network import Network
 from dcembed.options import Options
+from dcembed.program.derive import add_rows, keep_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
-from dcembed.run.arguments import read_embeddings, read_options, read_starts
+from dcembed.run.arguments import read_arguments
 from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Limits, Session, SessionOptions, SolveStatus
-
-Array = np.ndarray
 
 # The paper's limit for one minimization or maximization.
 SECONDS_EACH = 0.1
@@ -83,16 +83,15 @@ def solve(
     As in the paper the tightening is not part of the time limit; `Result.preparation_seconds` says what it took. `cache` is a folder
     where bounds are kept for later runs; within one process they are kept in any case.
     """
-    options = read_options(options)
-    listed = read_embeddings(program, embeddings)
-    read_starts(start, program.num_columns)
+    arguments = read_arguments(program, embeddings, start, options)
+    listed, limited = arguments.embeddings, replace(arguments.options, time_limit=0.0)
     clock = Clock(np.inf)
     with hear_interrupts(clock):
         tight = tighten_bounds(program, listed, cache, interrupted=lambda: clock.is_stopped)
     if clock.is_stopped:
-        measured = big_m.solve(program, listed, start, replace(options, time_limit=0.0), tight.bounds, tight.seconds)
+        measured = big_m.solve(program, listed, start, limited, tight.bounds, tight.seconds)
         return replace(measured, status=Status.INTERRUPTED)
-    return big_m.solve(program, listed, start, options, tight.bounds, tight.seconds)
+    return big_m.solve(program, listed, start, arguments.options, tight.bounds, tight.seconds)
 
 
 def tighten_bounds(
@@ -268,15 +267,9 @@ def _relaxation(network: Network, inputs: InputSet, offset: Array, bounds: list[
     size = np.maximum(upper, lower)
     both = np.concatenate([size / upper, size / lower]), (np.tile(row, 2), np.concatenate([unit, cut_off]))
     triangle = sp.csr_array(both, shape=(unit.size, encoding.num_columns))
-    padded = sp.csr_array((host.rows.data, host.rows.indices, host.rows.indptr), shape=(host.num_rows, encoding.num_columns))
-    relaxation = Program(
-        np.zeros(encoding.num_columns),
-        rows=sp.vstack([padded, encoding.rows[:-width], triangle], format="csr"),
-        row_lb=np.concatenate([host.row_lb, encoding.constant[:-width], np.full(unit.size, -np.inf)]),
-        row_ub=np.concatenate([host.row_ub, encoding.constant[:-width], size]),
-        lb=encoding.lb,
-        ub=encoding.ub,
-    )
+    units = encoding.program_with_units()
+    stages = keep_rows(units, np.arange(units.num_rows - width))
+    relaxation = add_rows(stages, triangle, np.full(unit.size, -np.inf), size)
     # Their own columns are fixed at zero here, so their coefficients do no harm.
     return relaxation, sp.csr_array(-encoding.rows[-width:]), encoding.constant[-width:]
 

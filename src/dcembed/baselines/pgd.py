@@ -2,36 +2,35 @@
 
     P(w) = F(w) + rho / 2 * sum of squared violations of the neural rows,    w <- project(w - alpha * gradient of P)
 
-The projection is onto the rows and bounds of the host, a QP. Between a feasible and an infeasible iterate that follow one another
+The projection is onto the host without its neural rows: a QP, or a conic problem where it has curved constraints. Between a feasible and an infeasible iterate that follow one another
 the segment is searched for a better feasible point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.baselines.recorder import START_FAILED, Recorder, open_recorder
+from dcembed.arrays import Array
+from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.embedded.measurements import kept_affine, num_measurements, pull_back, sum_parts, sweep
+from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.errors import InputError
 from dcembed.options import Options
+from dcembed.program.derive import derive, without_objective
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
-from dcembed.run.arguments import read_embeddings, read_options, read_starts
-from dcembed.run.clock import Clock, hear_interrupts
-from dcembed.run.search import attempt, failure
+from dcembed.run.arguments import read_arguments
+from dcembed.run.starts import no_start
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Session, SessionOptions
+from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.tolerances import MAX_SOLVER_FAILURES
-
-Array = np.ndarray
 
 # The paper's alpha and rho; `Options.initial_penalty` replaces rho.
 STEP = 0.1
@@ -50,32 +49,23 @@ def solve(
 
     Parameters are those of `dcembed.solve`. Hosts with integers are refused: a gradient step does not keep them.
     """
-    options = read_options(options)
-    embeddings = read_embeddings(program, embeddings)
+    arguments = read_arguments(program, embeddings, start, options)
     if program.integer.any():
         raise InputError(
             f"Projected gradient descent takes continuous hosts only, but this one has {program.num_integers} integer columns. "
             "Use dcembed.solve or another baseline for it."
         )
-    starts = read_starts(start, program.num_columns)
-    clock = Clock(options.time_limit)
-    with hear_interrupts(clock):
-        recorder = open_recorder(program, embeddings, options, clock)
-        projection = _Projection(recorder.embedded.host, recorder)
-        recorder.begin("projected gradient descent", projection.solver, program.num_columns, program.num_rows)
-        try:
-            status = _run(recorder, projection, starts)
-        finally:
-            projection.close()
-            recorder.close()
-    return recorder.result(status)
+    with open_recorder(arguments) as recorder, closing(_Projection(recorder)) as projection:
+        recorder.begin("projected gradient descent", projection.backend, program.num_columns, program.num_rows)
+        status = _run(recorder, projection, arguments.starts)
+    return recorder.journal.result(status)
 
 
 def _run(recorder: Recorder, projection: _Projection, starts: list[Array]) -> Status:
     if not starts:
         found = recorder.default_start()
         if found.x is None:
-            return START_FAILED.get(found.status, Status.NUMERICAL_ERROR)
+            return no_start(found)
         starts = [recorder.embedded.lift(found.x)]
     function = _Penalized(recorder.embedded, recorder.options.initial_penalty or PENALTY)
     # Each start has its share of what time is left.
@@ -87,7 +77,7 @@ def _descend(recorder: Recorder, projection: _Projection, function: _Penalized, 
     point = recorder.offer_start(w, number)
     num_failed = 0
     for _ in _steps(recorder, num_left):
-        target = projection.solve(point.w - STEP * function.gradient(point.w))
+        target = projection.solve(point.w - STEP * function.gradient(point))
         if target is None:
             if ended := recorder.clock.ended():
                 return ended
@@ -133,64 +123,40 @@ def _search_segment(recorder: Recorder, feasible: Point, infeasible: Point) -> N
             outside = middle
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Penalized:
     """The penalized objective of an embedded program."""
 
     embedded: EmbeddedProgram
     penalty: float
 
-    def __post_init__(self) -> None:
-        self._affine = kept_affine(self.embedded)[0]
-
-    def gradient(self, w: Array) -> Array:
-        """Gradient of P on the linear piece at w."""
-        restrictions = self.embedded.restrictions
-        value, slope = self._measure(w)
-        excess = np.maximum(restrictions.linear @ w + value[1:] - restrictions.rhs, 0.0)
-        neural = slope.T @ np.concatenate([[1.0], self.penalty * excess])
+    def gradient(self, point: Point) -> Array:
+        """Gradient of P on the linear piece at a point."""
+        restrictions, w = self.embedded.restrictions, point.w
+        excess = np.maximum(restrictions.linear @ w + point.neural[1:] - restrictions.rhs, 0.0)
+        neural = slopes(self.embedded, w).T @ np.concatenate([[1.0], self.penalty * excess])
         return self.embedded.host.gradient(w) + neural + self.penalty * (restrictions.linear.T @ excess)
-
-    def _measure(self, w: Array) -> tuple[Array, sp.csr_array]:
-        """Values of all measurements (s + 1,) and their gradients (s + 1, n)."""
-        size = num_measurements(self.embedded)
-        value, slope = np.zeros(size), self._affine
-        for measured in self.embedded.networks:
-            swept = sweep(measured, w, _difference(measured))
-            value += np.bincount(measured.parts.measurement, swept.value, minlength=size)
-            slope = slope + sum_parts(measured, size) @ pull_back(measured, swept.gradient)
-        return value, sp.csr_array(slope)
-
-
-def _difference(measured: MeasuredNetwork) -> list[Array]:
-    """Weights of the units in the measurements themselves, G - H."""
-    return [g - h for g, h in zip(measured.split.convex, measured.split.concave, strict=True)]
 
 
 class _Projection:
-    """The nearest point of a host, by a QP where it has rows."""
+    """The nearest point of a host: everything but its objective, which the distance takes the place of."""
 
-    def __init__(self, host: Program, recorder: Recorder) -> None:
-        options = recorder.options
-        self._host, self._recorder = host, recorder
-        self._session: Session | None = None
-        self.solver = "clipping"
-        if host.num_rows:
-            backend = choose_backend("QP", options.solver)
-            self.solver = backend.name
-            n = host.num_columns
-            distance = Program(np.zeros(n), sp.eye_array(n), rows=host.rows, row_lb=host.row_lb, row_ub=host.row_ub, lb=host.lb, ub=host.ub)
-            self._session = backend.open(distance, SessionOptions(options.threads, options.seed, options.solver_options))
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder, self._host = recorder, recorder.embedded.host
+        distance = derive(without_objective(self._host), quadratic=sp.eye_array(self._host.num_columns, format="csr"))
+        self.backend = choose_backend(distance.problem_class, recorder.options.solver)
+        # Over a box alone the nearest point is known without a solver.
+        self._is_box = not (self._host.num_rows or self._host.quadratic_constraints or self._host.cones)
+        self._session = LastingSession(distance, Solver(self.backend, recorder.session_options, recorder.journal.log.note))
 
     def solve(self, target: Array) -> Array | None:
         """The point of the host that is nearest to `target`, None where the solver gave none."""
-        if self._session is None:
+        if self._is_box:
             return np.clip(target, self._host.lb, self._host.ub)
-        session = self._session
-        session.set_cost(-target, 0.0)
-        solution = attempt(lambda: session.solve(self._recorder.clock.limits()), failure)
+        self._session.set_cost(-target, 0.0)
+        solution = self._session.solve(self._recorder.clock.limits())
         return np.clip(solution.x, self._host.lb, self._host.ub) if solution.x is not None else None
 
     def close(self) -> None:
-        if self._session is not None:
-            self._session.close()
+        """Release the solver."""
+        self._session.close()

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs
 from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.program import Indicator, Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,15 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions, find_definitions, substitute
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
-from dcembed.network.split import split
 from dcembed.program.derive import derive, keep_columns, keep_rows
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
@@ -158,15 +156,15 @@ def _measured_networks(
     """Cut the coefficients on predictions by embedding; embeddings that nothing uses drop out."""
     result = []
     start = 0
-    for embedding, affine in zip(embeddings, inputs, strict=True):
+    for number, (embedding, affine) in enumerate(zip(embeddings, inputs, strict=True)):
         stop = start + embedding.outputs.size
-        network = _measured_network(embedding, affine, sp.coo_array(measured[:, start:stop]), kept)
+        network = _measured_network(number, embedding, affine, sp.coo_array(measured[:, start:stop]), kept)
         result += [network] if network.terms.block.size else []
         start = stop
     return tuple(result)
 
 
-def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.coo_array, kept: Array) -> MeasuredNetwork:
+def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, measured: sp.coo_array, kept: Array) -> MeasuredNetwork:
     num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
     used = measured.data != 0
     block, output = np.divmod(measured.col[used], num_outputs)
@@ -181,12 +179,13 @@ def _measured_network(embedding: Embedding, inputs: AffineInputs, measured: sp.c
     rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
     part, parts = _parts(pairs[0].astype(np.int64), block_number, map_of)
     return MeasuredNetwork(
+        number=number,
         network=embedding.network,
+        evaluations=blocks,
         maps=sp.csr_array(inputs.matrix[rows][:, kept]),
         map_of=map_of,
         offset=inputs.offset if blocks.size == inputs.offset.shape[0] else inputs.offset[blocks],
         directions=directions,
-        split=split(embedding.network, directions),
         terms=Terms(pairs[0].astype(np.int64), block_number, direction.reshape(-1), scale, part),
         parts=parts,
     )

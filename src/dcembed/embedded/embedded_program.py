@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.network import evaluate
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +86,70 @@ class EmbeddedProgram:
         """Columns of `host` that some network input depends on."""
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.maps.indices for m in self.networks)]))
 
+    @cached_property
+    def movable(self) -> Array:
+        """Restrictions that may hold or not for the same network inputs: mask of shape (s,)."""
+        free = np.ones(self.host.num_columns)
+        free[self.input_columns] = 0.0
+        return (abs(self.restrictions.linear) @ free > 0) | (self.restrictions.indicator >= 0)
+
     def lower(self, w: Array) -> Array:
         """The kept columns of a point of the user's program."""
         return w[self.kept]
 
-    def lift(self, kept: Array) -> Array:
+    def predict(self, kept: Array) -> list[Array]:
+        """The predictions of each of `networks` at the kept columns, shapes (k, n_out): the one forward pass of a point."""
+        return [measured.predict(kept) for measured in self.networks]
+
+    def lift(self, kept: Array, predictions: Sequence[Array] | None = None) -> Array:
         """The point of the user's program with the eliminated outputs, and what they define, at their predictions."""
         w = np.zeros(self.program.num_columns)
         w[self.kept] = kept
+        values = self.predict(kept) if predictions is None else predictions
         # Eliminated outputs feed no network, so the order is free; where two networks define a column, the first one counts.
-        for embedding in reversed(self.embeddings):
-            gone = ~np.isin(embedding.outputs, self.kept)
-            if gone.any():
-                w[embedding.outputs[gone]] = evaluate(embedding.network, embedding.points(w))[gone]
+        for places in reversed(self._eliminated):
+            if places.unused.size:
+                embedding = self.embeddings[places.number]
+                inputs = embedding.points(w)[places.unused]
+                w[places.unused_columns] = evaluate(embedding.network, inputs)[places.unused_gone]
+            if places.measured is not None:
+                w[places.columns] = values[places.measured][places.gone]
         return self.definitions.apply(w)
+
+    @cached_property
+    def _eliminated(self) -> list[_Eliminated]:
+        return [_find_eliminated(self, number) for number in range(len(self.embeddings))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Eliminated:
+    """Where the eliminated outputs of one embedding go.
+
+    Parameters
+    ----------
+    number
+        Which embedding.
+    measured
+        Which of the measured networks it is, None if nothing uses its predictions.
+    gone, columns
+        Mask over the predictions of its blocks (k, n_out), and the columns of those.
+    unused, unused_gone, unused_columns
+        Evaluations that nothing uses, the mask over their predictions, and the columns of those.
+    """
+
+    number: int
+    measured: int | None
+    gone: Array
+    columns: Array
+    unused: Array
+    unused_gone: Array
+    unused_columns: Array
+
+
+def _find_eliminated(embedded: EmbeddedProgram, number: int) -> _Eliminated:
+    outputs = embedded.embeddings[number].outputs
+    gone = ~np.isin(outputs, embedded.kept)
+    position = next((index for index, measured in enumerate(embedded.networks) if measured.number == number), None)
+    used = embedded.networks[position].evaluations if position is not None else np.zeros(0, dtype=np.int64)
+    unused = np.setdiff1d(np.flatnonzero(gone.any(axis=1)), used)
+    return _Eliminated(number, position, gone[used], outputs[used][gone[used]], unused, gone[unused], outputs[unused][gone[unused]])

@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.network.network import Network
 from dcembed.program.matrices import MatrixLike, as_sparse
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +26,6 @@ class Epigraph:
         Shape (r,).
     kept
         Weights of the auxiliary columns in the components G of all measurements, shape (s + 1, a).
-    values
-        The smallest feasible v at a point w: it minimizes every G at once.
     """
 
     lb: Array
@@ -37,7 +33,6 @@ class Epigraph:
     on_auxiliary: sp.csr_array
     row_lb: Array
     kept: sp.csr_array
-    values: Callable[[Array], Array]
 
     @property
     def num_columns(self) -> int:
@@ -47,20 +42,23 @@ class Epigraph:
     def num_rows(self) -> int:
         return self.row_lb.size
 
+    def rows(self, num_more: int = 0) -> sp.csr_array:
+        """The rows over [w | v], and over so many more columns that they do not use."""
+        return sp.csr_array(sp.hstack([self.on_host, self.on_auxiliary, sp.csr_array((self.num_rows, num_more))], format="csr"))
+
 
 def join(epigraphs: list[Epigraph], embedded: EmbeddedProgram) -> Epigraph:
     """The epigraphs of several networks side by side."""
     n, size = embedded.host.num_columns, embedded.restrictions.num_restrictions + 1
     if not epigraphs:
         empty = np.zeros(0)
-        return Epigraph(empty, sp.csr_array((0, n)), sp.csr_array((0, 0)), empty, sp.csr_array((size, 0)), lambda w: np.zeros(0))
+        return Epigraph(empty, sp.csr_array((0, n)), sp.csr_array((0, 0)), empty, sp.csr_array((size, 0)))
     return Epigraph(
         lb=np.concatenate([e.lb for e in epigraphs]),
         on_host=sp.vstack([e.on_host for e in epigraphs], format="csr"),
         on_auxiliary=sp.block_diag([e.on_auxiliary for e in epigraphs], format="csr"),
         row_lb=np.concatenate([e.row_lb for e in epigraphs]),
         kept=sp.hstack([e.kept for e in epigraphs], format="csr"),
-        values=lambda w: np.concatenate([e.values(w) for e in epigraphs]),
     )
 
 

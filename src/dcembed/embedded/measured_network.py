@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.network.network import Network
-from dcembed.network.split import Split
-
-Array = np.ndarray
+from dcembed.arrays import Array
+from dcembed.network.network import Network, chunks, evaluate
+from dcembed.network.split import Split, measure, split
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,12 @@ class MeasuredNetwork:
 
     Parameters
     ----------
+    number
+        Which embedding it is.
+    network
+        Its network.
+    evaluations
+        Which evaluations of its batch are used: the blocks, shape (k,).
     maps
         The different ways in which the inputs of a block depend on the columns, shape (g * n_in, n); thousands of scenarios of
         one design have one.
@@ -75,24 +81,41 @@ class MeasuredNetwork:
         Constants in the inputs of each block, shape (k, n_in).
     directions
         The different measurements of the predictions, shape (d, n_out).
-    split
-        Their split.
     terms, parts
         Where the predictions are used.
     """
 
+    number: int
     network: Network
+    evaluations: Array
     maps: sp.csr_array
     map_of: Array
     offset: Array
     directions: Array
-    split: Split
     terms: Terms
     parts: Parts
+
+    @cached_property
+    def split(self) -> Split:
+        """The split of the directions, for the whole input space."""
+        return split(self.network, self.directions)
+
+    @cached_property
+    def direct(self) -> tuple[list[Array], Array]:
+        """Weights of the units (d, width), stage by stage, and of the inputs (d, n_in) in the directions themselves."""
+        weights, slope, _ = measure(self.network, self.directions)
+        return weights, slope
 
     @property
     def num_blocks(self) -> int:
         return self.map_of.size
+
+    def predict(self, w: Array) -> Array:
+        """The predictions of all blocks in one pass, shape (k, n_out)."""
+        values = np.empty((self.num_blocks, self.network.num_outputs))
+        for chunk in chunks(self.num_blocks, self.network):
+            values[chunk] = evaluate(self.network, self.points(w, chunk))
+        return values
 
     def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
         """Inputs of the blocks, shape (number of blocks, n_in)."""

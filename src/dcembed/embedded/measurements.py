@@ -16,38 +16,25 @@ from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
-from dcembed.network.network import chunks, evaluate, preactivations, units
+from dcembed.network.network import chunks, preactivations, units
 from dcembed.tolerances import KINK_TOL
 
 
 @dataclass(frozen=True, eq=False)
 class Tangents:
-    """Values of the measurements at a point and the affine lower bounds H^ of their components H there.
+    """The affine lower bounds H^(w) = slope @ w + constant of the components H of all measurements; shapes (s + 1, n) and (s + 1,)."""
 
-    Parameters
-    ----------
-    value
-        f, shape (s + 1,).
-    slope
-        H^(w) = slope @ w + constant; shape (s + 1, n).
-    constant
-        Shape (s + 1,).
-    """
-
-    value: Array
     slope: sp.csr_array
     constant: Array
 
 
-def evaluate_measurements(embedded: EmbeddedProgram, w: Array) -> Array:
-    """The network part f of every measurement at w, shape (s + 1,)."""
+def evaluate_measurements(embedded: EmbeddedProgram, predictions: Sequence[Array]) -> Array:
+    """The network part f of every measurement, shape (s + 1,), from the predictions of all networks."""
     total = np.zeros(num_measurements(embedded))
-    for measured in embedded.networks:
+    for measured, outputs in zip(embedded.networks, predictions, strict=True):
         terms = measured.terms
-        for chunk in chunks(terms.block.size, measured.network):
-            outputs = evaluate(measured.network, measured.points(w, terms.block[chunk]))
-            values = np.einsum("to,to->t", measured.directions[terms.direction[chunk]], outputs)
-            total += np.bincount(terms.measurement[chunk], terms.scale[chunk] * values, minlength=total.size)
+        values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
+        total += np.bincount(terms.measurement, terms.scale * values, minlength=total.size)
     return total
 
 
@@ -57,25 +44,23 @@ def num_measurements(embedded: EmbeddedProgram) -> int:
 
 
 def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> Tangents:
-    """Values of all measurements at w, and tangents of their components H."""
-    size = num_measurements(embedded)
-    value, height = np.zeros(size), np.zeros(size)
-    slope = sp.csr_array((size, w.size))
+    """Tangents at w of the components H of all measurements, in the split for the whole input space."""
+    height, slope = np.zeros(num_measurements(embedded)), sp.csr_array((num_measurements(embedded), w.size))
     for measured in embedded.networks:
-        swept = sweep(measured, w, measured.split.concave, on_at_kinks)
-        value += np.bincount(measured.parts.measurement, swept.value, minlength=size)
-        height += np.bincount(measured.parts.measurement, swept.height, minlength=size)
-        slope = slope + sum_parts(measured, size) @ pull_back(measured, swept.gradient)
-    return Tangents(value, sp.csr_array(slope), height - slope @ w)
+        (swept,) = sweep(measured, w, [measured.split.concave], on_at_kinks)
+        height += sum_parts(embedded, measured) @ swept.height
+        slope = slope + sum_parts(embedded, measured) @ pull_back(measured, swept.gradient)
+    return Tangents(sp.csr_array(slope), height - slope @ w)
 
 
 def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
     """Gradients of the network part of every measurement on the linear piece at w, shape (s + 1, n)."""
-    size = num_measurements(embedded)
-    slope = kept_affine(embedded)[0]
+    slope = sp.csr_array((num_measurements(embedded), w.size))
     for measured in embedded.networks:
-        difference = [g - h for g, h in zip(measured.split.convex, measured.split.concave, strict=True)]
-        slope = slope + sum_parts(measured, size) @ pull_back(measured, sweep(measured, w, difference).gradient)
+        weights, inputs = measured.direct
+        (swept,) = sweep(measured, w, [weights])
+        gradient = swept.gradient + sum_terms(measured) @ inputs[measured.terms.direction]
+        slope = slope + sum_parts(embedded, measured) @ pull_back(measured, gradient)
     return sp.csr_array(slope)
 
 
@@ -88,7 +73,7 @@ def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:
         weights = split.slope[terms.direction]
         at_offset = np.einsum("td,td->t", weights, measured.offset[terms.block])
         constant += np.bincount(terms.measurement, terms.scale * (split.constant[terms.direction] + at_offset), minlength=size)
-        slope = slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ weights)
+        slope = slope + sum_parts(embedded, measured) @ pull_back(measured, sum_terms(measured) @ weights)
     return sp.csr_array(slope), constant
 
 
@@ -122,33 +107,29 @@ def input_box(measured: MeasuredNetwork, lb: Array, ub: Array) -> tuple[Array, A
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """Of each part at a point: the value of f, the height of one component, and its gradient in the inputs (p, n_in)."""
+    """Of each part at a point: the height of a component (p,), and its gradient in the inputs (p, n_in)."""
 
-    value: Array
     height: Array
     gradient: Array
 
 
-def sweep(measured: MeasuredNetwork, w: Array, component: Sequence[Array], on_at_kinks: bool = True) -> Swept:
-    """One pass over all terms: f, and a component given by its unit weights per direction.
+def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Array]], on_at_kinks: bool = True) -> list[Swept]:
+    """One forward pass over all terms, and a backward pass for each component, given by its unit weights per direction.
 
     A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all.
     """
-    network, terms, split, size = measured.network, measured.terms, measured.split, measured.parts.num_parts
-    value, height, gradient = np.zeros(size), np.zeros(size), np.zeros((size, network.num_inputs))
-    difference = [g - h for g, h in zip(split.convex, split.concave, strict=True)]
+    network, terms, size = measured.network, measured.terms, measured.parts.num_parts
+    swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        x = measured.points(w, block)
-        stages = preactivations(network, x)
-        active = units(stages)
-        affine = np.einsum("td,td->t", split.slope[direction], x) + split.constant[direction]
-        f = affine + _weigh([weight[direction] for weight in difference], active, block.size)
-        weights = [weight[direction] for weight in component]
-        value += np.bincount(terms.part[chunk], scale * f, minlength=size)
-        height += np.bincount(terms.part[chunk], scale * _weigh(weights, active, block.size), minlength=size)
-        gradient += backpropagate(network, [is_active(a, on_at_kinks) for a in stages], weights, _adder(terms.part[chunk], scale, size))
-    return Swept(value, height, gradient)
+        stages = preactivations(network, measured.points(w, block))
+        values, active = units(stages), [is_active(a, on_at_kinks) for a in stages]
+        gather = _adder(terms.part[chunk], scale, size)
+        for component, total in zip(components, swept, strict=True):
+            weights = [weight[direction] for weight in component]
+            np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
+            np.add(total.gradient, backpropagate(network, active, weights, gather), out=total.gradient)
+    return swept
 
 
 def is_active(preactivation: Array, on_at_kinks: bool) -> Array:
@@ -161,9 +142,9 @@ def sum_terms(measured: MeasuredNetwork) -> sp.csr_array:
     return _adder(measured.terms.part, measured.terms.scale, measured.parts.num_parts)
 
 
-def sum_parts(measured: MeasuredNetwork, size: int) -> sp.csr_array:
-    """Adds parts to their measurements, shape (size, p)."""
-    return _adder(measured.parts.measurement, np.ones(measured.parts.num_parts), size)
+def sum_parts(embedded: EmbeddedProgram, measured: MeasuredNetwork) -> sp.csr_array:
+    """Adds parts to their measurements, shape (s + 1, p)."""
+    return _adder(measured.parts.measurement, np.ones(measured.parts.num_parts), num_measurements(embedded))
 
 
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:

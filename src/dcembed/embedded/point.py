@@ -1,4 +1,4 @@
-"""A candidate and what was measured at it."""
+"""A candidate and what was measured at it, by one forward pass of each network."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.verify import measure_host
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +26,10 @@ class Point:
         F.
     violation
         V, over every constraint of the user's program.
+    neural
+        The network part f of the objective and of each restriction, shape (s + 1,).
+    excess
+        By how much each neural restriction is exceeded, zero behind an indicator that is off. Shape (s,).
     slack
         What each slack of the subproblem would have to be at w; the penalized part of the merit.
     """
@@ -35,30 +38,37 @@ class Point:
     x: Array
     objective: float
     violation: float
+    neural: Array
+    excess: Array
     slack: Array
 
     def merit(self, penalty: float) -> float:
         """F + tau * sum of slacks, which the iterations decrease at a fixed penalty."""
         return self.objective + penalty * float(self.slack.sum())
 
+    def is_feasible(self, feasibility_tol: float) -> bool:
+        """V <= eps_feas."""
+        return self.violation <= feasibility_tol
+
 
 def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     """Round the integers of `w` (kept columns) and measure."""
     w = np.where(embedded.host.integer, np.round(w) + 0.0, w)  # no negative zeros
-    x = embedded.lift(w)
+    predictions = embedded.predict(w)
+    x = embedded.lift(w, predictions)
     # Eliminated outputs are predictions by construction, and the equalities of the others are among the restrictions.
     objective, violation = measure_host(embedded.program, x)
-    excess = restriction_excess(embedded, w)
+    neural = evaluate_measurements(embedded, predictions)
+    excess = _restriction_excess(embedded, w, neural)
     slack = np.zeros(embedded.restrictions.num_slacks)
     np.maximum.at(slack, embedded.restrictions.slack, excess)
-    return Point(w, x, objective, max(violation, float(slack.max(initial=0.0))), slack)
+    return Point(w, x, objective, max(violation, float(slack.max(initial=0.0))), neural, excess, slack)
 
 
-def restriction_excess(embedded: EmbeddedProgram, w: Array) -> Array:
-    """By how much each neural restriction is exceeded at w, zero behind an indicator that is off. Shape (s,)."""
+def _restriction_excess(embedded: EmbeddedProgram, w: Array, neural: Array) -> Array:
     restrictions = embedded.restrictions
     if restrictions.num_restrictions == 0:
         return np.zeros(0)
-    value = restrictions.linear @ w + evaluate_measurements(embedded, w)[1:] - restrictions.rhs
+    value = restrictions.linear @ w + neural[1:] - restrictions.rhs
     off = (restrictions.indicator >= 0) & (np.round(w[restrictions.indicator]) != restrictions.indicator_value)
     return np.where(off, 0.0, np.maximum(value, 0.0))

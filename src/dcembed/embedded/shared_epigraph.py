@@ -20,6 +20,12 @@ def build_shared(embedded: EmbeddedProgram) -> Epigraph:
     return join([_build(measured, size) for measured in embedded.networks if measured.network.num_hidden], embedded)
 
 
+def shared_values(embedded: EmbeddedProgram, w: Array) -> Array:
+    """The smallest auxiliary columns at w, the units themselves: they minimize every G at once."""
+    stages = [z for measured in embedded.networks for z in units(preactivations(measured.network, measured.points(w)))]
+    return np.concatenate([np.zeros(0), *(z.reshape(-1) for z in stages)])
+
+
 def _build(measured: MeasuredNetwork, size: int) -> Epigraph:
     network, k = measured.network, measured.num_blocks
     num_columns = k * network.num_hidden
@@ -37,15 +43,10 @@ def _build(measured: MeasuredNetwork, size: int) -> Epigraph:
         on_host.append(host)
         on_units.append(sp.hstack(blocks, format="csr"))
         row_lb.append(constant.reshape(-1))
-
-    def values(w: Array) -> Array:
-        return np.concatenate([z.reshape(-1) for z in units(preactivations(network, measured.points(w)))])
-
     return Epigraph(
         lb=np.zeros(num_columns),
         on_host=sp.vstack(on_host, format="csr"),
         on_auxiliary=sp.vstack(on_units, format="csr"),
         row_lb=np.concatenate(row_lb),
         kept=spread_over_blocks(measured, list(measured.split.convex), size),
-        values=values,
     )

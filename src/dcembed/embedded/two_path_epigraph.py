@@ -15,7 +15,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Array, Epigraph, join, repeat_over_blocks, spread_over_blocks
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.affine import Matrix
-from dcembed.network.network import preactivations, units
+from dcembed.network.network import Network, preactivations, units
 from dcembed.network.split import measure, negative_part, positive_part
 
 
@@ -25,10 +25,15 @@ def build_two_path(embedded: EmbeddedProgram) -> Epigraph:
     return join([_build(measured, size) for measured in embedded.networks if measured.network.num_hidden], embedded)
 
 
+def two_path_values(embedded: EmbeddedProgram, w: Array) -> Array:
+    """The smallest auxiliary columns at w: they minimize every G at once."""
+    return np.concatenate([np.zeros(0), *(_values(measured, w) for measured in embedded.networks if measured.network.num_hidden)])
+
+
 def _build(measured: MeasuredNetwork, size: int) -> Epigraph:
     network, k = measured.network, measured.num_blocks
     # Groups of columns: G_1..G_L, then H_l of each stage that has one.
-    deep = [index for index, stage in enumerate(network.stages) if any(source > 0 for source in stage.weights)]
+    deep = _deep_stages(network)
     convex = {index: index for index in range(len(network.stages))}
     concave = {index: len(network.stages) + number for number, index in enumerate(deep)}
     widths = [*network.widths, *(network.widths[index] for index in deep)]
@@ -51,7 +56,6 @@ def _build(measured: MeasuredNetwork, size: int) -> Epigraph:
         on_auxiliary=sp.vstack([_on_groups(groups, widths, k) for groups, _, _ in rows], format="csr"),
         row_lb=np.concatenate([_row_lb(measured, weight, constant) for _, weight, constant in rows]),
         kept=spread_over_blocks(measured, kept, size),
-        values=lambda w: _values(measured, deep, w),
     )
 
 
@@ -90,7 +94,12 @@ def _row_lb(measured: MeasuredNetwork, weight: Matrix | None, constant: Array) -
     return (tiled if weight is None else tiled + measured.offset @ weight.T).reshape(-1)
 
 
-def _values(measured: MeasuredNetwork, deep: list[int], w: Array) -> Array:
+def _deep_stages(network: Network) -> list[int]:
+    """The stages that use others, and so have a component H."""
+    return [index for index, stage in enumerate(network.stages) if any(source > 0 for source in stage.weights)]
+
+
+def _values(measured: MeasuredNetwork, w: Array) -> Array:
     """G and H of every unit at w, from eta_l = sum_m A_lm^- z_m + |A_lm| eta_m, H = eta, G = z + eta."""
     network = measured.network
     z = units(preactivations(network, measured.points(w)))
@@ -101,5 +110,5 @@ def _values(measured: MeasuredNetwork, deep: list[int], w: Array) -> Array:
             if source > 0:
                 value += z[source - 1] @ negative_part(block).T + eta[source - 1] @ abs(block).T
         eta.append(value)
-    groups = [a + b for a, b in zip(z, eta, strict=True)] + [eta[index] for index in deep]
+    groups = [a + b for a, b in zip(z, eta, strict=True)] + [eta[index] for index in _deep_stages(network)]
     return np.concatenate([group.reshape(-1) for group in groups])

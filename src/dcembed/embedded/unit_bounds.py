@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import MissingBoundError
 from dcembed.network.affine import Affine
@@ -17,7 +18,6 @@ from dcembed.network.split import negative_part, positive_part
 from dcembed.program.program import Program
 from dcembed.program.tightening import tighten
 
-Array = np.ndarray
 # For each stage the lower and upper bounds of its pre-activations, each of shape (k, width).
 StageBounds = list[tuple[Array, Array]]
 

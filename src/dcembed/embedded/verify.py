@@ -7,12 +7,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError
 from dcembed.network.network import evaluate
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True)
@@ -136,12 +135,11 @@ def _finite(amounts: Array) -> Array:
 
 def _worst(program: Program, embeddings: Sequence[Embedding], excess: dict[str, Array]) -> tuple[Violation, ...]:
     """The most violated constraints of all kinds, by the user's names."""
-    found = []
+    found: list[tuple[str, int, float]] = []
     for kind, amounts in excess.items():
         size = _finite(amounts)
-        for number in np.argsort(-size, kind="stable")[:NUM_WORST]:
-            if size[number] > 0:
-                found.append((kind, int(number), float(size[number])))
+        worst = np.argsort(-size, kind="stable")[:NUM_WORST]
+        found += [(kind, int(number), float(size[number])) for number in worst if size[number] > 0]
     found.sort(key=lambda entry: -entry[2])
     label = _labels(program, embeddings)
     return tuple(Violation(label[kind](number), amount) for kind, number, amount in found[:NUM_WORST])

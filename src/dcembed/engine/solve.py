@@ -1,40 +1,25 @@
-"""`dcembed.solve`: check, eliminate, iterate from each start, measure, report."""
+"""`dcembed.solve`: check, eliminate, run from each start, measure, report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 
-from dcembed.embedded.elimination import eliminate
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.point import measure_point
-from dcembed.embedded.shared_epigraph import build_shared
-from dcembed.embedded.two_path_epigraph import build_two_path
-from dcembed.embedded.verify import predict
-from dcembed.engine.bundle.lazy_epigraph import build_lazy
-from dcembed.engine.bundle.loop import run_bundle
-from dcembed.engine.ccp.loop import run_ccp
-from dcembed.engine.choice import choose
-from dcembed.engine.run import Run
+from dcembed.engine.outcome import Outcome
+from dcembed.engine.problem import Problem, build_problem
+from dcembed.engine.start import run_start
 from dcembed.options import Options
-from dcembed.program.derive import minimized
 from dcembed.program.program import Program
-from dcembed.result import Result, Sizes, Status, build_result
-from dcembed.run.arguments import read_embeddings, read_options, read_starts
-from dcembed.run.clock import Clock, hear_interrupts
-from dcembed.run.completion import find_start, random_start
-from dcembed.run.incumbent import Incumbent
-from dcembed.run.log import RunLog
-from dcembed.run.search import attempt, count_sizes, failure
-from dcembed.solvers import choose_backend
-from dcembed.solvers.base import SessionOptions, Solution, SolveStatus
-from dcembed.solvers.failover import open_problems
-
-Array = np.ndarray
-
-FORMULATIONS = {"lazy": build_lazy, "shared": build_shared, "two-path": build_two_path}
+from dcembed.result import Result, Status
+from dcembed.run.arguments import read_arguments
+from dcembed.run.host import open_host
+from dcembed.run.journal import Journal, count_sizes, open_journal
+from dcembed.run.starts import find_start, measure_start, no_start, random_start
 
 # The first of these that occurred is the status of the run.
 _RANK = (
@@ -47,16 +32,6 @@ _RANK = (
     Status.LOCALLY_INFEASIBLE,
     Status.HOST_INFEASIBLE,
 )
-
-# Outcomes that another start may better.
-_LOCAL = (Status.LOCALLY_SOLVED, Status.LOCALLY_INFEASIBLE)
-
-_START_FAILED = {
-    SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
-    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
-    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
-    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
-}
 
 
 def solve(
@@ -83,99 +58,58 @@ def solve(
     -------
     A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
     """
-    options = read_options(options)
-    embeddings = read_embeddings(program, embeddings)
-    starts = read_starts(start, program.num_columns)
-    clock = Clock(options.time_limit)
-    with hear_interrupts(clock):
-        run = _open_run(program, embeddings, options, clock)
-        try:
-            status = _run_starts(run, starts)
-        finally:
-            run.session.close()
-            run.host.session.close()
-    result = build_result(
-        status,
-        run.incumbent.point.x if run.incumbent.point is not None else None,
-        program,
-        embeddings,
-        options.feasibility_tol,
-        incumbents=[(seconds, program.sense * objective) for seconds, objective in run.incumbent.trace],
-        incumbent_points=run.incumbent.points,
-        history=[replace(record, objective=program.sense * record.objective) for record in run.history],
-        seconds=clock.seconds,
-        solver=run.backend.name,
-        sizes=_sizes(run),
-    )
-    run.log.summary(result)
-    return result
+    arguments = read_arguments(program, embeddings, start, options)
+    with open_journal(arguments) as journal:
+        problem = build_problem(journal.embedded, arguments.options)
+        _announce(problem, journal)
+        status = _run_given(problem, journal, arguments.starts) if arguments.starts else _run_own(problem, journal)
+    return journal.result(status)
 
 
-def _open_run(program: Program, embeddings: list[Embedding], options: Options, clock: Clock) -> Run:
-    embedded = eliminate(minimized(program), embeddings)
-    options = choose(options, embedded)
-    backend = choose_backend(embedded.host.problem_class, options.solver)
-    session_options = SessionOptions(options.threads, options.seed, options.solver_options)
-    log = RunLog(options.verbose, program.sense)
-    epigraph = FORMULATIONS[options.formulation](embedded)
-    backend, session_options, subproblem, session, host = open_problems(embedded, epigraph, backend, session_options, log)
-    run = Run(
-        embedded=embedded,
-        options=options,
-        backend=backend,
-        session_options=session_options,
-        subproblem=subproblem,
-        session=session,
-        host=host,
-        clock=clock,
-        log=log,
-        incumbent=Incumbent(options.feasibility_tol),
-    )
+def _announce(problem: Problem, journal: Journal) -> None:
+    epigraph, options = problem.subproblem.epigraph, problem.options
     method = f"penalty convex-concave procedure, {options.formulation} + {options.decomposition}"
-    run.log.header(_sizes(run), method, program.problem_class, backend.name)
-    return run
+    sizes = count_sizes(problem.embedded, epigraph.num_columns, epigraph.num_rows, problem.subproblem.num_slacks)
+    journal.announce(method, problem.solver.backend, sizes)
 
 
-def _run_starts(run: Run, starts: list[Array]) -> Status:
-    """Run from each given start, or from starts of our own: where the host alone is best, then at random."""
-    if starts:
-        return _report([_run_start(run, w, number) for number, w in _until_ended(run, starts)])
-    solution = _find_start(run)
-    if solution.x is None:
-        return _START_FAILED.get(solution.status, Status.NUMERICAL_ERROR)
-    rng = np.random.default_rng(run.options.seed)
-    statuses = [_run_start(run, run.embedded.lift(solution.x), 0)]
-    while statuses[-1] in _LOCAL and len(statuses) < run.options.max_starts and not run.clock.ended():
-        w = random_start(run.host, rng, run.clock.limits())
-        if w is None:
+def _run_given(problem: Problem, journal: Journal, starts: list[Array]) -> Status:
+    """Run from each of the user's starts."""
+    outcomes: list[Outcome] = []
+    for w in starts:
+        if outcomes and journal.clock.ended():
             break
-        statuses.append(_run_start(run, run.embedded.lift(w), len(statuses)))
-    return _report(statuses)
+        outcomes.append(_run(problem, journal, problem.embedded.lower(w), outcomes))
+    return _report(outcomes)
 
 
-def _until_ended(run: Run, starts: list[Array]) -> Iterator[tuple[int, Array]]:
-    for number, w in enumerate(starts):
-        if number == 0 or not (run.clock.is_over or run.clock.is_stopped):
-            yield number, w
+def _run_own(problem: Problem, journal: Journal) -> Status:
+    """Run where the host alone is best, then at random points of it."""
+    host = open_host(problem.embedded, problem.box, replace(problem.solver, note=journal.log.note))
+    with closing(host.session):
+        with journal.log.working("solving the host without its neural rows"):
+            solution = find_start(host, journal.clock.limits())
+        if solution.x is None:
+            return no_start(solution)
+        outcomes = [_run(problem, journal, solution.x, [])]
+        rng = np.random.default_rng(problem.options.seed)
+        # What is no local answer (a limit, a failure) ends the run.
+        while outcomes[-1].is_settled and len(outcomes) < problem.options.max_starts and not journal.clock.ended():
+            w = random_start(host, rng, journal.clock.limits())
+            if w is None:
+                break
+            outcomes.append(_run(problem, journal, w, outcomes))
+    return _report(outcomes)
 
 
-def _run_start(run: Run, w: Array, number: int) -> Status:
-    point = measure_point(run.embedded, run.embedded.lower(predict(run.embedded.embeddings, w)))
-    is_new = run.incumbent.offer(point, run.clock.seconds)
-    run.log.start(number, run.clock.seconds, point.objective, point.violation, run.incumbent, is_new)
-    return run_bundle(run, point, number) if run.options.formulation == "lazy" else run_ccp(run, point, number)
+def _run(problem: Problem, journal: Journal, w: Array, earlier: Sequence[Outcome]) -> Outcome:
+    """Run from a point of the host."""
+    point, number = measure_start(problem.embedded, w), len(earlier)
+    journal.start(number, point)
+    settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
+    return run_start(problem, point, number, settled, journal)
 
 
-def _report(statuses: list[Status]) -> Status:
+def _report(outcomes: Sequence[Outcome]) -> Status:
     """What the run reports when its starts ended differently."""
-    return min(statuses, key=_RANK.index)
-
-
-def _find_start(run: Run) -> Solution:
-    with run.log.working("solving the host without its neural rows"):
-        return attempt(lambda: find_start(run.host, run.clock.limits()), failure)
-
-
-def _sizes(run: Run) -> Sizes:
-    epigraph = run.subproblem.epigraph
-    return count_sizes(run.embedded, epigraph.num_columns, epigraph.num_rows, run.embedded.restrictions.num_slacks)
+    return min((outcome.status for outcome in outcomes), key=_RANK.index)

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import InputError
 from dcembed.network.network import Network
-
-Array = np.ndarray
 
 # One entry as (variables, coefficients, constant).
 LinearEntry = tuple[Sequence[Any], Sequence[float], float]

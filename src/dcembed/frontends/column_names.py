@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 
-Array = np.ndarray
 Item = str | float
 
 

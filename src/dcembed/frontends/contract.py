@@ -10,15 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.solve import solve
 from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 
-Array = np.ndarray
 Starts = Array | Sequence[Array]
 
 Model = TypeVar("Model")

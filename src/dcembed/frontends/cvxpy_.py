@@ -16,6 +16,7 @@ from cvxpy.error import SolverError
 from cvxpy.problems.problem import SolverStats
 from cvxpy.reductions.solution import Solution
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.frontends.contract import Extraction
 from dcembed.frontends.cvxpy_matrices import Matrices
@@ -25,8 +26,6 @@ from dcembed.frontends.cvxpy_rejections import check_problem, unsupported
 from dcembed.program.cones import ConeConstraint
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
-
-Array = np.ndarray
 
 # The other statuses are dcembed's names. To CVXPY "unbounded" is a proof, which a subproblem without bound is not.
 _STATUSES = {Status.HOST_INFEASIBLE: "infeasible", Status.UNBOUNDED: "unbounded_subproblem"}

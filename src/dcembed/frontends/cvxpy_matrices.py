@@ -1,8 +1,5 @@
 """CVXPY's canonical form: its own canonicalization, for a solver that takes what dcembed takes and only keeps the matrices."""
 
-# mypy: allow-subclassing-any
-# CVXPY's classes have no types here.
-
 from __future__ import annotations
 
 from typing import Any
@@ -13,12 +10,11 @@ from cvxpy.error import SolverError
 from cvxpy.reductions.solution import Solution
 from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
 
+from dcembed.arrays import Array
 from dcembed.frontends.cvxpy_prediction import METHOD
 
-Array = np.ndarray
 
-
-class Matrices(ConicSolver):
+class Matrices(ConicSolver):  # type: ignore[misc]  # CVXPY has no types
     """What dcembed takes, told to CVXPY as a solver; its data are the matrices, and a point is all it is inverted from."""
 
     MIP_CAPABLE = True

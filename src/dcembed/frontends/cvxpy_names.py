@@ -14,9 +14,8 @@ import cvxpy
 import numpy as np
 from cvxpy.constraints import SOC
 
+from dcembed.arrays import Array
 from dcembed.frontends.messages import shorten
-
-Array = np.ndarray
 
 # Longer constraints are cut in names.
 MAX_TEXT = 60

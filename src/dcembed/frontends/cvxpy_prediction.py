@@ -1,8 +1,5 @@
 """`dcembed.cvxpy.embed`: the predictions of a network as a CVXPY variable."""
 
-# mypy: allow-subclassing-any
-# CVXPY's classes have no types here.
-
 from __future__ import annotations
 
 import itertools
@@ -13,12 +10,11 @@ from typing import Any
 import cvxpy
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.messages import shorten
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-
-Array = np.ndarray
 
 # The name by which `problem.solve` finds dcembed.
 METHOD = "dcembed"
@@ -28,7 +24,7 @@ _ACCEPTED = "an expression, an array, or a list (of lists of equal length) of sc
 _NUMBERS = itertools.count()
 
 
-class Prediction(cvxpy.Variable):
+class Prediction(cvxpy.Variable):  # type: ignore[misc]  # CVXPY has no types
     """The predictions of a network at X. To CVXPY it is a variable like any other; `solve(method="dcembed")` makes it f(X)."""
 
     def __init__(self, network: Network, inputs: cvxpy.Expression, name: str | None) -> None:

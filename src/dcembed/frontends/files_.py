@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.column_names import Selection, select
@@ -23,8 +24,6 @@ from dcembed.importers import load_network
 from dcembed.program.program import Program
 from dcembed.result import Result
 from dcembed.version import __version__
-
-Array = np.ndarray
 
 HOSTS = (".lp", ".mps", ".lp.gz", ".mps.gz")
 SOLUTIONS = (".json", ".sol")

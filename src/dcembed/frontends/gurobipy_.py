@@ -16,6 +16,7 @@ import gurobipy as gp
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.verify import predict, verify
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
@@ -25,8 +26,6 @@ from dcembed.frontends.messages import CARRIES
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
-
-Array = np.ndarray
 
 _KINDS = {value: name.removeprefix("GENCONSTR_") for name, value in vars(gp.GRB).items() if name.startswith("GENCONSTR_")}
 _SEMI = {"S": "semi-continuous", "N": "semi-integer"}

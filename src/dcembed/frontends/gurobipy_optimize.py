@@ -1,8 +1,5 @@
 """`optimize` for gurobipy models with embedded networks, with Gurobi's own parameters as defaults."""
 
-# mypy: allow-subclassing-any
-# Gurobi's classes have no types here.
-
 from __future__ import annotations
 
 from typing import Any
@@ -10,6 +7,7 @@ from typing import Any
 import gurobipy as gp
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends import gurobipy_
 from dcembed.frontends.contract import Extraction, solve_model
@@ -18,13 +16,11 @@ from dcembed.frontends.infinity import INFINITY
 from dcembed.options import Options
 from dcembed.result import Result
 
-Array = np.ndarray
-
 # Gurobi gives this for a start that was not set.
 UNDEFINED = 1e101
 
 
-class Model(gp.Model):
+class Model(gp.Model):  # type: ignore[misc]  # Gurobi has no types
     """A gurobipy model whose `optimize` minds the embedded networks; without any it is Gurobi's own."""
 
     def optimize(self, callback: Any = None, wheres: Any = None, *, time_limit: float | None = None, **options: Any) -> Result | None:

@@ -11,13 +11,12 @@ from typing import Any
 import gurobipy as gp
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, NoSolutionError, OptionError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-
-Array = np.ndarray
 
 _ACCEPTED = "variables, linear expressions and numbers, in an MVar, MLinExpr, list, nested list, dict, ndarray or DataFrame"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-Array = np.ndarray
+from dcembed.arrays import Array
 
 INFINITY = 1e20
 

@@ -5,9 +5,6 @@ m.nn.build_formulation(DCEmbedFormulation(load_onnx_neural_network(...)))
 SolverFactory("dcembed").solve(m)
 """
 
-# mypy: allow-subclassing-any
-# OMLT's classes have no types here.
-
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +18,7 @@ from dcembed.importers import load_network
 from dcembed.importers.omlt_ import load_definition, only_layer
 
 
-class DCEmbedFormulation(_PyomoFormulation):
+class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has no types
     """An OMLT formulation without activation binaries, for `SolverFactory("dcembed")`.
 
     Parameters

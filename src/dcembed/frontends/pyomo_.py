@@ -23,6 +23,7 @@ from pyomo.core.staleflag import StaleFlagManager
 from pyomo.gdp import Disjunct, Disjunction
 from pyomo.network import Port
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.contract import Extraction
@@ -34,8 +35,6 @@ from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.derive import widened
 from dcembed.program.program import Program
 from dcembed.result import Result
-
-Array = np.ndarray
 
 ACCEPTED = (
     "Linear and convex quadratic constraints are accepted; a network goes in with dcembed.pyomo.embed. "

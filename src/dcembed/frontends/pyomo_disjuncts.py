@@ -11,12 +11,11 @@ import pyomo.environ as pyo
 import scipy.sparse as sp
 from pyomo.gdp import Disjunct, Disjunction
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.pyomo_expressions import Columns, ExpressionRows, read_expressions
 from dcembed.frontends.pyomo_names import component_names
 from dcembed.program.program import Indicator
-
-Array = np.ndarray
 
 TRANSFORM = 'Apply TransformationFactory("gdp.bigm").apply_to(model) first.'
 

@@ -14,11 +14,10 @@ from pyomo.core.base.component import ComponentData
 from pyomo.core.base.indexed_component import IndexedComponent
 from pyomo.gdp.disjunct import Disjunct, DisjunctData
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-
-Array = np.ndarray
 
 # A plain attribute of the block: cloned and pickled with it, and no component, so that the model writes to files as before.
 ATTRIBUTE = "_dcembed_networks"

@@ -13,10 +13,10 @@ from pyomo.core.base.enums import SortComponents
 from pyomo.repn.quadratic import QuadraticRepnVisitor
 from pyomo.repn.util import OrderedVarRecorder
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.messages import shorten
 
-Array = np.ndarray
 # What to call an expression in a message; it is only called when there is one.
 Name = Callable[[], str]
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyscipopt
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.verify import verify
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
@@ -24,8 +25,6 @@ from dcembed.frontends.pyscipopt_predictor import column_numbers, registry
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyscipopt
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends import pyscipopt_
 from dcembed.frontends.contract import Extraction, solve_model
@@ -14,8 +15,6 @@ from dcembed.frontends.infinity import INFINITY
 from dcembed.frontends.pyscipopt_ import ScipModel, ScipResult, read_solution
 from dcembed.frontends.pyscipopt_predictor import registry
 from dcembed.options import Options
-
-Array = np.ndarray
 
 
 def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> ScipResult:

@@ -9,13 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pyscipopt
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, NoSolutionError, OptionError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-
-Array = np.ndarray
 
 
 def add_predictor_constr(

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError
 from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

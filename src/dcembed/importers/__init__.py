@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dcembed.errors import InputError, MissingPackageError
@@ -77,12 +78,21 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
     >>> from torch import nn
     >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1)))
     Network(2 inputs -> 8 -> 1 outputs)
+
+    What cannot be embedded is named, all of it at once.
+
+    >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1)))
+    Traceback (most recent call last):
+    dcembed.errors.UnsupportedLayerError: The torch model has 1 layer that cannot be embedded:
+      layer 1, '1': Tanh
+    ...
     """
     if isinstance(model, Network):
         return model
     shape = parse_input_shape(input_shape)
     importer = _match_path(Path(model)) if isinstance(model, str | Path) else _match_object(model)
-    return _import_adapter(importer).load(Path(model) if isinstance(model, str) else model, shape)
+    network: Network = _import_adapter(importer).load(Path(model) if isinstance(model, str) else model, shape)
+    return network
 
 
 def _match_path(path: Path) -> Importer:
@@ -118,7 +128,7 @@ def _match_object(model: Any) -> Importer:
     raise InputError(f"An object of type {kind} is not a model that can be read. Accepted are:\n{_list_accepted()}")
 
 
-def _import_adapter(importer: Importer) -> Any:
+def _import_adapter(importer: Importer) -> ModuleType:
     try:
         return importlib.import_module(f"dcembed.importers.{importer.name}_")
     except ModuleNotFoundError as error:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check, draw_points
-from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 from dcembed.network.network import Network
 
@@ -37,6 +38,17 @@ def save_network(network: Network, path: str | Path) -> None:
     """Write `network` to an .npz file that `load_network` reads back exactly.
 
     A few points and the predictions there go with it, so that a damaged file is noticed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import dcembed
+    >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     dcembed.save_network(hat, f"{folder}/hat.npz")
+    ...     again = dcembed.load_network(f"{folder}/hat.npz")
+    >>> again([[1.5]])
+    array([[0.5]])
     """
     target = Path(path)
     if target.suffix.lower() != ".npz":
@@ -46,6 +58,7 @@ def save_network(network: Network, path: str | Path) -> None:
     arrays |= {"check_points": points, "check_values": network(points)}
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
+    # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
     np.savez_compressed(target, **arrays)  # type: ignore[arg-type]
 
 

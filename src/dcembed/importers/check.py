@@ -7,8 +7,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
-from dcembed.network.affine import Affine, Array
+from dcembed.network.affine import Affine
 from dcembed.network.network import Network, preactivations, units
 from dcembed.network.split import negative_part, positive_part
 
@@ -93,7 +94,8 @@ def magnitude(network: Network, points: Array) -> Array:
         total = _absolute_sum(affine, carried)
         largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
         carried.append(total * (before[index] > 0) if index < len(before) else total)
-    return np.minimum(carried[-1].max(axis=1), CAP * largest)
+    smaller: Array = np.minimum(carried[-1].max(axis=1), CAP * largest)
+    return smaller
 
 
 def _absolute_sum(affine: Affine, sources: list[Array]) -> Array:
@@ -115,7 +117,8 @@ def _kink_points(network: Network, rng: np.random.Generator) -> Array:
     squares = (weights**2).sum(axis=1)
     steps = -((weights * points).sum(axis=1) + stage.bias[chosen]) / np.where(squares > 0, squares, np.inf)
     # A bit to either side, so that both pieces are seen.
-    return points + (steps * rng.uniform(0.9, 1.1, KINK_POINTS))[:, None] * weights
+    moved: Array = points + (steps * rng.uniform(0.9, 1.1, KINK_POINTS))[:, None] * weights
+    return moved
 
 
 def _run(forward: Forward, points: Array, source: str) -> Array:

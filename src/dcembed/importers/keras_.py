@@ -11,12 +11,12 @@ from typing import Any
 import keras
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.check import TOLERANCE, check
 from dcembed.importers.lowering import Layer, Lowering, find_handler, unknown_input
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.affine import Array
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
 
@@ -55,7 +55,8 @@ def _read_shape(model: keras.Model, input_shape: tuple[int, ...] | None) -> tupl
 def _forward(model: keras.Model, shape: tuple[int, ...]) -> Callable[[Array], Array]:
     def forward(points: Array) -> Array:
         batch = points.reshape(-1, *shape).astype("float64" if _precision(model) == "float64" else "float32")
-        return keras.ops.convert_to_numpy(keras.ops.cast(model(batch, training=False), "float64"))
+        values: Array = keras.ops.convert_to_numpy(keras.ops.cast(model(batch, training=False), "float64"))
+        return values
 
     return forward
 

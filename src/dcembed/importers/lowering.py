@@ -107,7 +107,13 @@ class Lowering:
 
 
 def parse_input_shape(input_shape: int | Sequence[int] | None) -> tuple[int, ...] | None:
-    """The user's `input_shape` as a tuple of positive sizes, without the batch axis."""
+    """The user's `input_shape` as a tuple of positive sizes, without the batch axis.
+
+    Examples
+    --------
+    >>> parse_input_shape(4), parse_input_shape([1, 8, 8]), parse_input_shape(None)
+    ((4,), (1, 8, 8), None)
+    """
     if input_shape is None:
         return None
     try:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from omlt.neuralnet import NetworkDefinition
 from omlt.neuralnet.layer import ConvLayer2D, DenseLayer, InputLayer, PoolingLayer2D
 
+from dcembed.arrays import Array
 from dcembed.errors import NetworkError
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Layer, Lowering
@@ -18,8 +19,6 @@ from dcembed.importers.operations import Unsupported, select
 from dcembed.importers.operations import maximum as take_maximum
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
-
-Array = np.ndarray
 
 ACCEPTED = "InputLayer, DenseLayer, ConvLayer2D and PoolingLayer2D (max), with activation relu or linear"
 

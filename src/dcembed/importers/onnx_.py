@@ -16,12 +16,12 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, unknown_input
 from dcembed.importers.onnx_files import FLOAT_TYPES, check_proto, in_double, inline, read_file, to_array
 from dcembed.importers.onnx_operations import OPERATORS
-from dcembed.network.affine import Array
 from dcembed.network.network import Network
 
 # Operations that are evaluated when all their inputs are constants. Random ones are not among them.
@@ -84,7 +84,7 @@ def _only_input(graph: onnx.GraphProto) -> onnx.ValueInfoProto:
 def _only_output(graph: onnx.GraphProto) -> str:
     if len(graph.output) != 1:
         raise NetworkError(f"The ONNX model has {_say(list(graph.output), 'output')}; one is accepted. Export a model with one output.")
-    return graph.output[0].name
+    return str(graph.output[0].name)
 
 
 def _say(values: list[onnx.ValueInfoProto], noun: str) -> str:

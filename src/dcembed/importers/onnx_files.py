@@ -11,8 +11,8 @@ import onnx
 import onnx.inliner
 from onnx import external_data_helper, helper, numpy_helper
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
-from dcembed.network.affine import Array
 
 FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 
@@ -124,6 +124,7 @@ def in_double(model: onnx.ModelProto) -> onnx.ModelProto:
 def to_array(tensor: onnx.TensorProto) -> Array:
     """The numbers of a tensor."""
     try:
-        return numpy_helper.to_array(tensor)
+        array: Array = numpy_helper.to_array(tensor)
     except Exception as error:
         raise NetworkError(f"The tensor '{tensor.name}' of the ONNX model is damaged: {error}. Export the model again.") from error
+    return array

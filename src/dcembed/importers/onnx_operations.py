@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import onnx
 
+from dcembed.arrays import Array
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_files import FLOAT_TYPES
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.affine import Array
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 # Defaults of ONNX are single-precision numbers.

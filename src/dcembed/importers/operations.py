@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import NetworkError
-from dcembed.network.affine import Affine, Array
+from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 Value = Tensor | Array
@@ -59,7 +60,8 @@ def broadcast(builder: NetworkBuilder, left: Value, right: Value) -> tuple[Tenso
 def add(builder: NetworkBuilder, left: Value, right: Value) -> Value:
     """left + right."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
-        return np.asarray(left) + np.asarray(right)
+        total: Array = np.asarray(left) + np.asarray(right)
+        return total
     return builder.add(*broadcast(builder, left, right))
 
 
@@ -78,7 +80,8 @@ def multiply(builder: NetworkBuilder, left: Value, right: Value) -> Value:
     if isinstance(right, Tensor):
         left, right = right, left
     if not isinstance(left, Tensor):
-        return np.asarray(left) * np.asarray(right)
+        product: Array = np.asarray(left) * np.asarray(right)
+        return product
     if isinstance(right, Tensor):
         raise Unsupported("multiplies two computed values")
     factor = np.asarray(right, dtype=np.float64)
@@ -106,7 +109,8 @@ def matmul(builder: NetworkBuilder, left: Value, right: Value) -> Value:
         return _times_matrix(builder, left, as_constant(right, "the matrix"))
     matrix = as_constant(left, "the matrix")
     if not isinstance(right, Tensor):
-        return matrix @ np.asarray(right)
+        product: Array = matrix @ np.asarray(right)
+        return product
     if matrix.ndim != 2:
         raise Unsupported(f"multiplies by an array of {matrix.ndim} axes from the left; a matrix is accepted")
     if len(right.shape) == 1:
@@ -184,7 +188,13 @@ def concat(builder: NetworkBuilder, values: Sequence[Value], axis: int) -> Value
 
 
 def along_axis(vector: Any, axis: int, num_axes: int) -> Array:
-    """A vector with one entry per channel, shaped to broadcast along `axis` of a value with `num_axes` axes."""
+    """A vector with one entry per channel, shaped to broadcast along `axis` of a value with `num_axes` axes.
+
+    Examples
+    --------
+    >>> along_axis([1.0, 2.0, 3.0], axis=1, num_axes=3).shape
+    (1, 3, 1)
+    """
     array = np.asarray(vector, dtype=np.float64).reshape(-1)
     shape = [1] * num_axes
     shape[axis] = array.size

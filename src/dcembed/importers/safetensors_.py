@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import safetensors
 
+from dcembed.arrays import Array
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.arrays_ import build_chain, evaluate_chain
 from dcembed.importers.check import check
-from dcembed.network.affine import Array
 from dcembed.network.network import Network
 
 

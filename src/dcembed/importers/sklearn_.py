@@ -19,12 +19,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from dcembed.arrays import Array
 from dcembed.errors import NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Layer, Lowering
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.affine import Array
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
 
@@ -97,7 +97,7 @@ def _classifier_link(classifier: MLPClassifier) -> Callable[[Array], Array]:
         return lambda scores: softmax(scores, axis=1)
     if classifier.n_outputs_ == 1:
         return lambda scores: np.hstack([1.0 - expit(scores), expit(scores)])
-    return expit
+    return lambda scores: expit(scores)
 
 
 # Handlers: the builder, the fitted step and its input.

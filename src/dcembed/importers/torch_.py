@@ -13,17 +13,18 @@ from typing import Any
 import torch
 from torch import fx, nn
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Lowering, unknown_input
 from dcembed.importers.torch_graph import describe, fetch, find_operation, follow_inplace, infer_shape
 from dcembed.importers.torch_operations import ACCEPTED
-from dcembed.network.affine import Array
 from dcembed.network.builder import Tensor
 from dcembed.network.network import Network
 
 
-class _OneInput(nn.Module):
+# The types of torch are not read, so that mypy takes its classes for Any.
+class _OneInput(nn.Module):  # type: ignore[misc]
     """The module as a function of its first argument, so that defaults of the others are plain values in the trace."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -131,6 +132,7 @@ def _check_forward(network: Network, root: _OneInput, shape: tuple[int, ...], ro
 
     def forward(points: Array) -> Array:
         with torch.no_grad():
-            return root(torch.tensor(points.reshape(-1, *shape), dtype=dtype)).double().numpy()
+            values: Array = root(torch.tensor(points.reshape(-1, *shape), dtype=dtype)).double().numpy()
+        return values
 
     return check(network, forward, "torch model", precision="float32" if rounds or dtype is torch.float32 else "float64")

@@ -13,7 +13,6 @@ from torch import fx, nn
 
 from dcembed.importers.lowering import Layer, find_handler
 from dcembed.importers.torch_operations import FUNCTIONS, METHODS, MODULES
-from dcembed.network.affine import Array
 from dcembed.network.builder import Tensor
 
 # Operations after which the features are no longer those of the input.
@@ -26,8 +25,8 @@ def target_name(node: fx.Node) -> str:
     return node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
 
 
-def fetch(root: nn.Module, node: fx.Node) -> Array:
-    """An attribute of the module, weights as an array."""
+def fetch(root: nn.Module, node: fx.Node) -> Any:
+    """An attribute of the module, tensors as arrays."""
     value = operator.attrgetter(str(node.target))(root)
     return value.detach().numpy().astype(np.float64) if isinstance(value, torch.Tensor) else value
 
@@ -125,11 +124,11 @@ def _feature_sizes(node: fx.Node) -> tuple[Any, ...]:
 
 def _module_size(module: nn.Module) -> int | None:
     if isinstance(module, nn.Linear):
-        return module.in_features
+        return int(module.in_features)
     if isinstance(module, nn.BatchNorm1d):
-        return module.num_features
+        return int(module.num_features)
     if isinstance(module, nn.PReLU) and module.num_parameters > 1:
-        return module.num_parameters
+        return int(module.num_parameters)
     if isinstance(module, nn.Unflatten) and all(size > 0 for size in module.unflattened_size):
-        return math.prod(module.unflattened_size)
+        return int(math.prod(module.unflattened_size))
     return None

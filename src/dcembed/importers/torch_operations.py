@@ -15,9 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from dcembed.arrays import Array
 from dcembed.importers import operations as ops
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.affine import Affine, Array
+from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 FLOAT_TYPES = (torch.float32, torch.float64)

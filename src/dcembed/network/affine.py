@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array, Matrix
 from dcembed.errors import NetworkError
 
-Array = np.ndarray
-Matrix: TypeAlias = "np.ndarray | sp.csr_array"
+# `Array` and `Matrix` live in `dcembed.arrays`; they can still be had here.
+__all__ = ["Affine", "Array", "Matrix", "apply_affine", "check_affine"]
 
 # A block is stored sparse below this share of nonzeros: a dense product is faster above it.
 SPARSE_DENSITY = 0.2
@@ -40,6 +40,7 @@ class Affine:
 
     @property
     def num_rows(self) -> int:
+        """Number of entries of the map."""
         return self.bias.size
 
 

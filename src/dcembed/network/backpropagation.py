@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.network.affine import Array
+from dcembed.arrays import Array
 from dcembed.network.network import Network
 
 
@@ -30,6 +30,17 @@ def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[A
     Returns
     -------
     Shape (t, num_inputs), or (p, num_inputs).
+
+    Examples
+    --------
+    The slope of max(x, 0) + 2 max(x - 1, 0) is 1 at x = 0.5 and 3 at x = 2.
+
+    >>> from dcembed.network.network import build_mlp, preactivations
+    >>> network = build_mlp([[[1.0], [1.0]], [[1.0, 2.0]]], [[0.0, -1.0], None])
+    >>> active = [stage > 0 for stage in preactivations(network, np.array([[0.5], [2.0]]))]
+    >>> backpropagate(network, active, [np.array([[1.0, 2.0], [1.0, 2.0]])])
+    array([[1.],
+           [3.]])
     """
     adjoint = list(weights)
     size = gather.shape[0] if gather is not None else adjoint[0].shape[0] if adjoint else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dcembed.network.affine import Array, Matrix
+from dcembed.arrays import Array, Matrix
 from dcembed.network.chunks import slices
 
 # So many boxes are worked on at a time that their numbers, this many, stay in the processor's cache: reducing 30 boxes of a network with

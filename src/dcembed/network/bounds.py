@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.arrays import Array, Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.batched_products import apply_to_boxes, chunks_of_boxes, times_each
 from dcembed.network.network import Network
 from dcembed.network.split import negative_part, positive_part
@@ -31,7 +33,7 @@ class Lines:
     high_slope: Array
 
 
-def bound(network: Network, lb: Array, ub: Array) -> list[tuple[Array, Array]]:
+def bound(network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike) -> list[tuple[Array, Array]]:
     """Lower and upper bounds of a_1..a_L over each box.
 
     Parameters
@@ -42,6 +44,19 @@ def bound(network: Network, lb: Array, ub: Array) -> list[tuple[Array, Array]]:
     Returns
     -------
     For each stage a pair of arrays (k, width).
+
+    Examples
+    --------
+    A unit whose pre-activation is x0 - x1, and one that adds it to x1. Intervals alone would give [-1, 3] for the second; the lines
+    remember that x1 is in both.
+
+    >>> from dcembed.network import NetworkBuilder
+    >>> builder = NetworkBuilder((2,))
+    >>> first = builder.relu(builder.linear(builder.input, np.array([[1.0, -1.0]])))
+    >>> second = builder.relu(builder.add(first, builder.linear(builder.input, np.array([[0.0, 1.0]]))))
+    >>> bounds = bound(builder.finish(second), [[-1.0, -1.0]], [[1.0, 1.0]])
+    >>> [(low.item(), high.item()) for low, high in bounds]
+    [(-2.0, 2.0), (-1.0, 2.0)]
     """
     lb, ub = np.atleast_2d(lb), np.atleast_2d(ub)
     if not (np.isfinite(lb).all() and np.isfinite(ub).all()):
@@ -65,7 +80,8 @@ def _input_lines(middle: Array, radius: Array) -> Lines:
 
 
 def _reach(slope: Array) -> Array:
-    return np.abs(slope).sum(axis=2)
+    reach: Array = np.abs(slope).sum(axis=2)
+    return reach
 
 
 def _push(affine: Affine, sources: list[Lines]) -> Lines:

@@ -2,10 +2,6 @@
 
 Importers walk their framework's graph and call these operations; none of them knows ReLU units.
 A `Tensor` is a symbolic value, affine in the input and in the units made so far.
-
-    builder = NetworkBuilder((2,))
-    hidden = builder.relu(builder.linear(builder.input, weight, bias))
-    network = builder.finish(builder.add(hidden, builder.input))
 """
 
 from __future__ import annotations
@@ -17,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array, Matrix
 from dcembed.errors import NetworkError
-from dcembed.network.affine import Affine, Array, Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.network import Network
 
 
@@ -31,7 +28,26 @@ class Tensor:
 
 
 class NetworkBuilder:
-    """Collects ReLU stages while a graph is walked."""
+    """Collects ReLU stages while a graph is walked.
+
+    Parameters
+    ----------
+    input_shape
+        Shape of one point, without the batch axis; its entries become the inputs in row-major order.
+
+    Examples
+    --------
+    A residual layer, f(x) = x + max(W x + b, 0):
+
+    >>> import numpy as np
+    >>> builder = NetworkBuilder((2,))
+    >>> hidden = builder.relu(builder.linear(builder.input, np.array([[1.0, 0.0], [1.0, -1.0]]), np.array([0.0, 0.5])))
+    >>> network = builder.finish(builder.add(builder.input, hidden))
+    >>> network
+    Network(2 inputs -> 2 -> 2 outputs)
+    >>> network([1.0, 2.0])
+    array([2., 2.])
+    """
 
     def __init__(self, input_shape: Sequence[int]) -> None:
         shape = tuple(int(size) for size in input_shape)
@@ -66,7 +82,15 @@ class NetworkBuilder:
         return self.add(self.scale(value, slope), self.scale(self.relu(value), 1.0 - slope))
 
     def clip(self, value: Tensor, low: Array | float, high: Array | float) -> Tensor:
-        """low + relu(a - low) - relu(a - high); infinite limits cost nothing. Limits broadcast against the shape."""
+        """low + relu(a - low) - relu(a - high); infinite limits cost nothing. Limits broadcast against the shape.
+
+        Examples
+        --------
+        >>> builder = NetworkBuilder((1,))
+        >>> unit = builder.finish(builder.clip(builder.input, 0.0, 6.0))
+        >>> unit([[-1.0], [5.0], [7.0]]).ravel()
+        array([0., 5., 6.])
+        """
         low_, high_ = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         result = value
         if np.isfinite(low_).all():

@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
-from dcembed.network.affine import Affine, Array, apply_affine, check_affine
+from dcembed.network.affine import Affine, apply_affine, check_affine
 from dcembed.network.chunks import slices
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
@@ -38,9 +40,11 @@ class Network:
 
     Examples
     --------
-    >>> import numpy as np, dcembed
+    >>> import dcembed
     >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], [0.0]])
-    >>> hat(np.array([[0.5], [1.5]]))
+    >>> hat
+    Network(1 inputs -> 2 -> 1 outputs)
+    >>> hat([[0.5], [1.5]])
     array([[0.5],
            [0.5]])
     """
@@ -55,6 +59,7 @@ class Network:
 
     @property
     def num_outputs(self) -> int:
+        """Length of f."""
         return self.output.num_rows
 
     @property
@@ -67,7 +72,8 @@ class Network:
         """N_hidden, the number of ReLU units."""
         return sum(self.widths)
 
-    def __call__(self, points: Array) -> Array:
+    def __call__(self, points: npt.ArrayLike) -> Array:
+        """The predictions, as by `evaluate`."""
         return evaluate(self, points)
 
     def __repr__(self) -> str:
@@ -75,7 +81,7 @@ class Network:
         return f"Network({self.num_inputs} inputs -> {hidden} -> {self.num_outputs} outputs)"
 
 
-def build_mlp(weights: Sequence, biases: Sequence) -> Network:
+def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike | None]) -> Network:
     """Build the multilayer perceptron W_L relu(... relu(W_1 x + b_1)) + b_L.
 
     Parameters
@@ -84,6 +90,16 @@ def build_mlp(weights: Sequence, biases: Sequence) -> Network:
         One matrix per layer, shape (outputs, inputs) of that layer.
     biases
         One vector per layer; None stands for zeros.
+
+    Examples
+    --------
+    |x| = max(x, 0) + max(-x, 0):
+
+    >>> import dcembed
+    >>> absolute = dcembed.build_mlp(weights=[[[1.0], [-1.0]], [[1.0, 1.0]]], biases=[None, None])
+    >>> absolute([[-3.0], [2.0]])
+    array([[3.],
+           [2.]])
     """
     if len(weights) == 0:
         raise NetworkError("The network is empty: no layer was given. Pass at least one weight matrix.")
@@ -93,14 +109,17 @@ def build_mlp(weights: Sequence, biases: Sequence) -> Network:
         )
     matrices = [np.atleast_2d(np.asarray(weight, dtype=np.float64)) for weight in weights]
     layers = [
-        Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else bias)
+        Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else np.asarray(bias, dtype=np.float64))
         for index, (weight, bias) in enumerate(zip(matrices, biases, strict=True))
     ]
     return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1])
 
 
-def evaluate(network: Network, points: Array) -> Array:
-    """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,)."""
+def evaluate(network: Network, points: npt.ArrayLike) -> Array:
+    """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,).
+
+    f = sum_m C_m z_m + D x + e with z_l = max(a_l, 0), a_l = sum_{m<l} A_lm z_m + B_l x + b_l.
+    """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
         raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
@@ -117,7 +136,15 @@ def chunks(size: int, network: Network) -> Iterator[slice]:
 
 
 def preactivations(network: Network, points: Array) -> list[Array]:
-    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width)."""
+    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hat = build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+    >>> preactivations(hat, np.array([[0.5]]))
+    [array([[ 0.5, -0.5]])]
+    """
     sources = [points]
     result = []
     for stage in network.stages:

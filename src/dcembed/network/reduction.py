@@ -17,6 +17,7 @@ import numpy as np
 from dcembed.network.affine import Affine, Array
 from dcembed.network.batched_products import apply_to_boxes, back_each, chunks_of_boxes, of_boxes, times_each
 from dcembed.network.network import Network
+from dcembed.network.split import split_units
 
 OFF = -1.0
 
@@ -35,8 +36,6 @@ class ReducedNetwork:
         For each stage the effect of all earlier open units on its own, shape (k, units of the stage, units before it).
     out_units, out_slope, out_constant
         Shapes (k, n_out, u), (k, n_out, n_in), (k, n_out).
-    num_open
-        Open units of each box, without padding. Shape (k,).
     """
 
     stages: tuple[slice, ...]
@@ -46,7 +45,6 @@ class ReducedNetwork:
     out_units: Array
     out_slope: Array
     out_constant: Array
-    num_open: Array
 
 
 def reduce(network: Network, bounds: list[tuple[Array, Array]], k: int) -> ReducedNetwork:
@@ -65,7 +63,6 @@ def reduce(network: Network, bounds: list[tuple[Array, Array]], k: int) -> Reduc
         out_units=np.zeros((k, network.num_outputs, total)),
         out_slope=np.zeros((k, network.num_outputs, d)),
         out_constant=np.zeros((k, network.num_outputs)),
-        num_open=np.sum([o.sum(axis=1) for o in opens], axis=0) if opens else np.zeros(k, dtype=int),
     )
     for boxes in chunks_of_boxes(k, max((stage.num_rows for stage in network.stages), default=0) * (total + d)):
         _fill(network, [(low[boxes], open_[boxes]) for (low, _), open_ in zip(bounds, opens, strict=True)], edges, reduced, boxes)
@@ -156,15 +153,13 @@ def backpropagate_open(reduced: ReducedNetwork, block: Array, active: Array, wei
 def split_open(reduced: ReducedNetwork, block: Array, measurements: Array) -> tuple[Array, Array, Array, Array]:
     """The split of measurements (t, n_out) on given boxes: unit weights of G and of H (t, u), slope (t, n_in), constant (t,)."""
     direct = back_each(measurements, of_boxes(reduced.out_units, block))
-    rho, offsets = np.abs(direct), np.zeros_like(direct)
+    convex, concave = np.empty_like(direct), np.empty_like(direct)
     for terms in chunks_of_boxes(block.size, max((links[0].size for links in reduced.links if len(links)), default=0)):
-        own, below = rho[terms], offsets[terms]
-        for stage, effect in zip(reversed(reduced.stages), reversed(reduced.links), strict=True):
-            links = of_boxes(effect, block[terms])
-            # |links| = links + 2 max(-links, 0).
-            negative = back_each(own[:, stage], np.maximum(-links, 0.0))
-            own[:, : stage.start] += back_each(own[:, stage], links) + 2.0 * negative
-            below[:, : stage.start] += negative
+        links = (
+            (stage, slice(0, stage.start), of_boxes(effect, block[terms]))
+            for stage, effect in zip(reversed(reduced.stages), reversed(reduced.links), strict=True)
+        )
+        convex[terms], concave[terms] = split_units(direct[terms], links, back_each)
     slope = back_each(measurements, of_boxes(reduced.out_slope, block))
     constant = np.einsum("to,to->t", measurements, reduced.out_constant[block])
-    return np.maximum(direct, 0.0) + offsets, np.maximum(-direct, 0.0) + offsets, slope, constant
+    return convex, concave, slope, constant

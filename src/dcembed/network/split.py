@@ -8,12 +8,18 @@ For a measurement nu' f = d'x + beta + sum_m nu_m' z_m with nu_m = C_m' nu,
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dcembed.network.affine import Array, Matrix
 from dcembed.network.network import Network
+
+# Units of a stage, units of an earlier one, and the block that leads from these to those.
+Link: TypeAlias = tuple[slice, slice, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,19 +48,43 @@ def split(network: Network, measurements: Array) -> Split:
     """Split the measurements nu' f, one per row of `measurements` (D, num_outputs)."""
     measurements = np.atleast_2d(np.asarray(measurements, dtype=np.float64))
     direct, slope, constant = measure(network, measurements)
-    rho = [np.abs(nu) for nu in direct]
-    offsets = [np.zeros_like(nu) for nu in direct]
-    for index in range(len(network.stages) - 1, -1, -1):
-        for source, block in network.stages[index].weights.items():
-            if source > 0:
-                rho[source - 1] += rho[index] @ abs(block)
-                offsets[source - 1] += rho[index] @ negative_part(block)
+    edges = np.concatenate([[0], np.cumsum(network.widths, dtype=np.int64)])
+    stages = [slice(int(low), int(high)) for low, high in itertools.pairwise(edges)]
+    links = (
+        (stage, stages[source - 1], block)
+        for stage, affine in zip(reversed(stages), reversed(network.stages), strict=True)
+        for source, block in affine.weights.items()
+        if source > 0
+    )
+    flat = np.concatenate([np.zeros((measurements.shape[0], 0)), *direct], axis=1)
+    convex, concave = split_units(flat, links, lambda weights, block: weights @ block)
     return Split(
-        convex=tuple(np.maximum(nu, 0.0) + c for nu, c in zip(direct, offsets, strict=True)),
-        concave=tuple(np.maximum(-nu, 0.0) + c for nu, c in zip(direct, offsets, strict=True)),
+        convex=tuple(convex[:, stage] for stage in stages),
+        concave=tuple(concave[:, stage] for stage in stages),
         slope=slope,
         constant=constant,
     )
+
+
+def split_units(direct: Array, links: Iterable[Link], times: Callable[[Array, Any], Array]) -> tuple[Array, Array]:
+    """Unit weights of G and of H: the recursion of theorem 4.1, for whole networks and for networks reduced on boxes alike.
+
+    Parameters
+    ----------
+    direct
+        nu, the weights of all units in D measurements themselves, shape (D, num_hidden).
+    links
+        (units of a stage, units of an earlier one, the block A between them), the last stage first.
+    times
+        The product weights' A of each measurement, (D, rows of A) to (D, columns of A).
+    """
+    rho, offsets = np.abs(direct), np.zeros_like(direct)
+    for stage, source, block in links:
+        # |A| = A + 2 A^-.
+        negative = times(rho[:, stage], negative_part(block))
+        rho[:, source] += times(rho[:, stage], block) + 2.0 * negative
+        offsets[:, source] += negative
+    return np.maximum(direct, 0.0) + offsets, np.maximum(-direct, 0.0) + offsets
 
 
 def measure(network: Network, measurements: Array) -> tuple[list[Array], Array, Array]:
@@ -71,9 +101,9 @@ def measure(network: Network, measurements: Array) -> tuple[list[Array], Array, 
 
 def positive_part(block: Matrix) -> Matrix:
     """max(block, 0), sparse if the block is."""
-    return (abs(block) + block) * 0.5
+    return np.maximum(block, 0.0) if isinstance(block, np.ndarray) else (abs(block) + block) * 0.5
 
 
 def negative_part(block: Matrix) -> Matrix:
     """max(-block, 0), sparse if the block is."""
-    return (abs(block) - block) * 0.5
+    return np.maximum(-block, 0.0) if isinstance(block, np.ndarray) else (abs(block) - block) * 0.5

@@ -17,11 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.convexity import check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
-
-Array = np.ndarray
 
 # Eigenvalues of Q below this share of the largest are rounding and count as zero.
 RANK_TOL = 1e-13

@@ -13,11 +13,11 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint
 from dcembed.program.matrices import set_fields
 from dcembed.program.program import Indicator, Program
 
-Array = np.ndarray
 T = TypeVar("T", Program, Indicator, QuadraticConstraint, ConeConstraint)
 
 

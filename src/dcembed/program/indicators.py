@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import MissingBoundError
-from dcembed.program.derive import add_rows, derive
+from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.program import IndicatorRows, Program
 from dcembed.program.tightening import tighten
 
-Array = np.ndarray
-
 
 def linearize_indicators(program: Program) -> Program:
-    """The same program with its indicators written as rows."""
+    """The same program with its indicators written as rows before its own."""
     if not program.indicators:
         return program
     lb, ub = tighten(program)
@@ -25,7 +24,9 @@ def linearize_indicators(program: Program) -> Program:
     column, value = np.tile(stacked.column, 2)[finite], np.tile(stacked.value, 2)[finite]
     excess = largest_values(program, matrix[finite], lb, ub) - rhs[finite]
     rows, row_ub = switch(matrix[finite], rhs[finite], column, value, excess)
-    return derive(add_rows(program, rows, np.full(row_ub.size, -np.inf), row_ub), indicators=())
+    first = keep_rows(program, np.zeros(0, dtype=np.int64))
+    first = add_rows(first, rows, np.full(row_ub.size, -np.inf), row_ub)
+    return derive(add_rows(first, program.rows, program.row_lb, program.row_ub, program.row_names), indicators=())
 
 
 def settled_rows(program: Program, lb: Array, ub: Array) -> IndicatorRows:

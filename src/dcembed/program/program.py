@@ -16,12 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
 from dcembed.program.convexity import check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False, init=False)

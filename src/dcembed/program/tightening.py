@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.program.program import Program
-
-Array = np.ndarray
 
 NUM_PASSES = 5
 
@@ -15,7 +16,14 @@ NUM_PASSES = 5
 SAFETY = 1e-9
 
 
-def tighten(program: Program) -> tuple[Array, Array]:
+class Box(NamedTuple):
+    """lb <= w <= ub on every column."""
+
+    lb: Array
+    ub: Array
+
+
+def tighten(program: Program) -> Box:
     """Lower and upper bounds of the columns, at least as tight as the program's own."""
     lb, ub = program.lb.copy(), program.ub.copy()
     rows, row_lb, row_ub = _linear_part(program)
@@ -28,7 +36,7 @@ def tighten(program: Program) -> tuple[Array, Array]:
         _round(program.integer, lb, ub)
         if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
             break
-    return lb, ub
+    return Box(lb, ub)
 
 
 def _linear_part(program: Program) -> tuple[sp.csr_array, Array, Array]:

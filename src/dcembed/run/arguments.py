@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding, check_embeddings
 from dcembed.errors import InputError
 from dcembed.options import Options
+from dcembed.program.derive import minimized
 from dcembed.program.program import Program
 
-Array = np.ndarray
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """What `solve` was called with.
+
+    Parameters
+    ----------
+    program
+        As the user wrote it: results are measured against it.
+    minimized
+        The same as a minimization, which is what methods work on.
+    embeddings, starts, options
+        In their one form.
+    """
+
+    program: Program
+    minimized: Program
+    embeddings: list[Embedding]
+    starts: list[Array]
+    options: Options
+
+
+def read_arguments(
+    program: Program, embeddings: Sequence[Embedding] | Embedding, start: Any, options: Options | Mapping[str, object] | None
+) -> Arguments:
+    """Check everything that a `solve` takes."""
+    read = read_options(options)
+    listed = read_embeddings(program, embeddings)
+    return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read)
 
 
 def read_embeddings(program: Program, embeddings: Sequence[Embedding] | Embedding) -> list[Embedding]:

@@ -1,7 +1,7 @@
-"""The host alone: to find a start, and to complete a candidate.
+"""Completion of a candidate.
 
-Completion fixes the columns that the network inputs depend on, puts the true predictions in, and solves the host for
-everything else. That repairs linked outputs and decisions behind indicators exactly.
+It fixes the columns that the network inputs depend on, puts the true predictions in, and solves the host for everything else. That
+repairs linked outputs and decisions behind indicators exactly.
 """
 
 from __future__ import annotations
@@ -9,87 +9,46 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
-from dcembed.embedded.point import Point, restriction_excess
+from dcembed.embedded.point import Point, measure_point
 from dcembed.embedded.verify import predict
-from dcembed.engine.subproblem import take_indicators
-from dcembed.program.derive import add_rows
 from dcembed.program.indicators import largest_values, switch
-from dcembed.program.program import Program
-from dcembed.program.tightening import tighten
-from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution, SolveStatus
+from dcembed.run.host import HostProblem
+from dcembed.run.journal import Journal
+from dcembed.solvers.base import Limits
 from dcembed.tolerances import COMPLETION_REACH
-
-Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class HostProblem:
-    """The host inside a solver, followed by one row per neural restriction.
+class Taken:
+    """A measured candidate, and its completion where there is one."""
 
-    `box` has the bounds of the columns that the rows imply.
-    """
-
-    embedded: EmbeddedProgram
-    host: Program
-    box: tuple[Array, Array]
-    session: Session
+    point: Point
+    completed: Point | None
 
 
-def open_host(embedded: EmbeddedProgram, backend: Backend, options: SessionOptions) -> HostProblem:
-    """Put the host into a solver; restrictions are free rows."""
-    host = take_indicators(embedded, backend)
-    size = embedded.restrictions.num_restrictions
-    free = np.full(size, np.inf)
-    program = add_rows(host, sp.csr_array((size, host.num_columns)), -free, free)
-    return HostProblem(embedded, host, tighten(host), backend.open(program, options))
+def take(journal: Journal, host: HostProblem, w: Array) -> Taken:
+    """Measure a candidate given by its kept columns, complete it where that may make it feasible, and write both down."""
+    point = measure_point(journal.embedded, w)
+    journal.offer(point)
+    completed = complete(host, point, journal.clock.limits(), journal.arguments.options.feasibility_tol)
+    if completed is not None:
+        journal.offer(completed)
+    return Taken(point, completed)
 
 
-def release(problem: HostProblem) -> None:
-    """Back to the host alone: its own bounds, and restrictions as free rows."""
-    host, size = problem.host, problem.embedded.restrictions.num_restrictions
-    problem.session.set_bounds(host.lb, host.ub)
-    free = np.full(size, np.inf)
-    problem.session.replace_rows(host.num_rows, sp.csr_array((size, host.num_columns)), -free, free)
-
-
-def find_start(problem: HostProblem, limits: Limits) -> Solution:
-    """An optimal point of the host without its neural parts, or any feasible one where that is unbounded."""
-    release(problem)
-    solution = problem.session.solve(limits)
-    if solution.status is SolveStatus.UNBOUNDED:
-        problem.session.set_cost(np.zeros(problem.host.num_columns), problem.host.offset)
-        solution = problem.session.solve(limits)
-        problem.session.set_cost(problem.host.cost, problem.host.offset)
-    return solution
-
-
-def random_start(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
-    """A feasible point of the host, at random: half way between two points with the same integers where random objectives are best."""
-    release(problem)
-    host = problem.host
-    first = _random_vertex(problem, rng, limits)
-    if first is None:
+def complete(problem: HostProblem, point: Point, limits: Limits, feasibility_tol: float) -> Point | None:
+    """The best point with the network inputs of `point` and true predictions; None if it is hopeless, or the solver finds none."""
+    if not can_complete(problem.embedded, point, feasibility_tol):
         return None
-    held = host.integer
-    fixed = np.clip(np.round(first), host.lb, host.ub)
-    problem.session.set_bounds(np.where(held, fixed, host.lb), np.where(held, fixed, host.ub))
-    second = _random_vertex(problem, rng, limits)
-    release(problem)
-    return first if second is None else (first + second) / 2
-
-
-def _random_vertex(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
-    """Where an objective with random coefficients, alike on all columns in relation to their ranges, is best."""
-    host = problem.host
-    width = np.where(np.isfinite(host.ub - host.lb), np.maximum(host.ub - host.lb, 1e-9), 1.0)
-    problem.session.set_cost(rng.standard_normal(host.num_columns) / width, host.offset)
-    solution = problem.session.solve(limits)
-    problem.session.set_cost(host.cost, host.offset)
-    return solution.x
+    _fix_inputs(problem, point)
+    solution = problem.session.solve(limits, point.w)
+    if solution.x is None or not np.isfinite(solution.x).all():
+        return None
+    return measure_point(problem.embedded, solution.x)
 
 
 def can_complete(embedded: EmbeddedProgram, point: Point, feasibility_tol: float) -> bool:
@@ -97,20 +56,16 @@ def can_complete(embedded: EmbeddedProgram, point: Point, feasibility_tol: float
     if point.violation <= feasibility_tol or not np.isfinite(point.violation):
         return False
     restrictions = embedded.restrictions
-    free = np.ones(embedded.host.num_columns)
-    free[embedded.input_columns] = 0.0
-    movable = (abs(restrictions.linear) @ free > 0) | (restrictions.indicator >= 0)
-    violated = restriction_excess(embedded, point.w) > feasibility_tol
-    if (violated & ~movable).any():
+    if ((point.excess > feasibility_tol) & ~embedded.movable).any():
         return False
     repairable = embedded.linked.size > 0 or bool((restrictions.indicator >= 0).any())
     return repairable or point.violation <= COMPLETION_REACH * feasibility_tol
 
 
-def complete(problem: HostProblem, point: Point, limits: Limits) -> Array | None:
-    """The kept columns with inputs as in `point`, predictions true and everything else optimal; None if there are none."""
-    embedded, host = problem.embedded, problem.host
-    w = predict(embedded.embeddings, point.x)[embedded.kept]
+def _fix_inputs(problem: HostProblem, point: Point) -> None:
+    """The host with the inputs of `point` and the predictions there."""
+    embedded, host = problem.embedded, problem.embedded.host
+    w, neural = _with_true_predictions(embedded, point)
     fixed = np.union1d(embedded.input_columns, embedded.linked)
     lb, ub = host.lb.copy(), host.ub.copy()
     lb[fixed] = ub[fixed] = np.clip(w[fixed], host.lb[fixed], host.ub[fixed])
@@ -118,12 +73,20 @@ def complete(problem: HostProblem, point: Point, limits: Limits) -> Array | None
 
     restrictions = embedded.restrictions
     size = restrictions.num_restrictions
-    rhs = restrictions.rhs - evaluate_measurements(embedded, w)[1:]
+    rhs = restrictions.rhs - neural[1:]
     excess = np.zeros(size)
     behind = np.flatnonzero(restrictions.indicator >= 0)
     if behind.size:
         excess[behind] = largest_values(host, restrictions.linear[behind], *problem.box) - rhs[behind]
     rows, row_ub = switch(restrictions.linear, rhs, restrictions.indicator, restrictions.indicator_value, excess)
     problem.session.replace_rows(host.num_rows, rows, np.full(size, -np.inf), row_ub)
-    solution = problem.session.solve(limits, point.w)
-    return solution.x
+
+
+def _with_true_predictions(embedded: EmbeddedProgram, point: Point) -> tuple[Array, Array]:
+    """The kept columns with linked outputs at their predictions, and the network part of every measurement there."""
+    if embedded.linked.size == 0:
+        return point.w, point.neural
+    w = predict(embedded.embeddings, point.x)[embedded.kept]
+    if np.intersect1d(embedded.linked, embedded.input_columns).size == 0:
+        return w, point.neural
+    return w, evaluate_measurements(embedded, embedded.predict(w))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isnan
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dcembed.result import Iteration, Result, Sizes
-from dcembed.run.incumbent import Incumbent
 from dcembed.version import __version__
 
 TITLES = (
@@ -20,9 +20,8 @@ TITLES = (
 class RunLog:
     """Prints what happens. A quiet console prints nothing."""
 
-    def __init__(self, verbose: bool, sense: float = 1.0) -> None:
-        # Inside, everything is minimized; people see what they wrote.
-        self._sense = sense
+    def __init__(self, verbose: bool) -> None:
+        self._notes: set[str] = set()
         self._console = Console(quiet=not verbose, highlight=False, soft_wrap=True)
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
@@ -40,28 +39,20 @@ class RunLog:
         self._print(f"[dim]{TITLES}[/]")
 
     def note(self, text: str) -> None:
-        """Something that happened and is worth a line."""
-        self._print(text, markup=False)
+        """Something that happened and is worth a line, once."""
+        if text not in self._notes:
+            self._notes.add(text)
+            self._print(text, markup=False)
 
-    def start(self, number: int, seconds: float, objective: float, violation: float, incumbent: Incumbent, is_new: bool) -> None:
-        """The starting point itself."""
-        self._line(number, 0, seconds, objective, violation, incumbent, "", "", "start", is_new)
+    def start(self, number: int, seconds: float, objective: float, violation: float, best: float, is_new: bool) -> None:
+        """The starting point itself; `best` is the best feasible objective so far, NaN for none."""
+        self._line(number, 0, seconds, objective, violation, best, "", "", "start", is_new)
 
-    def iteration(self, record: Iteration, incumbent: Incumbent) -> None:
+    def iteration(self, record: Iteration, best: float) -> None:
         """One subproblem."""
         penalty, step = f"{record.penalty:.2g}", f"{record.step:.2g}"
-        self._line(
-            record.start,
-            record.number,
-            record.seconds,
-            record.objective,
-            record.violation,
-            incumbent,
-            penalty,
-            step,
-            record.solver_status,
-            record.is_incumbent,
-        )
+        values = record.start, record.number, record.seconds, record.objective, record.violation
+        self._line(*values, best, penalty, step, record.solver_status, record.is_incumbent)
 
     def summary(self, result: Result) -> None:
         """The closing lines."""
@@ -79,11 +70,22 @@ class RunLog:
             progress.add_task(what, total=None)
             yield
 
-    def _line(self, start, number, seconds, objective, violation, incumbent, penalty, step, solver, is_new) -> None:
-        best = f"{self._sense * incumbent.point.objective:.9g}" if incumbent.is_feasible and incumbent.point is not None else "-"
+    def _line(
+        self,
+        start: int,
+        number: int,
+        seconds: float,
+        objective: float,
+        violation: float,
+        best: float,
+        penalty: str,
+        step: str,
+        solver: str,
+        is_new: bool,
+    ) -> None:
+        shown = "-" if isnan(best) else f"{best:.9g}"
         mark = "*" if is_new else " "
-        objective = self._sense * objective
-        text = f"{start:>5} {number:>4}{mark} {seconds:>7.2f}s {objective:>16.9g} {violation:>10.2g} {best:>16} {penalty:>9} {step:>9}  {solver}"
+        text = f"{start:>5} {number:>4}{mark} {seconds:>7.2f}s {objective:>16.9g} {violation:>10.2g} {shown:>16} {penalty:>9} {step:>9}  {solver}"
         self._print(f"[green]{text}[/]" if is_new else text)
 
     def _print(self, text: str, markup: bool = True) -> None:

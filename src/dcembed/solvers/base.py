@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -11,10 +12,9 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
+from dcembed.errors import DcembedError
 from dcembed.program.program import Program
-
-Array = np.ndarray
-
 
 # Every class that `Program.problem_class` knows.
 CLASSES = ("LP", "QP", "QCP", "SOCP", "MILP", "MIQP", "MIQCP", "MISOCP")
@@ -85,17 +85,35 @@ class SessionOptions:
     solver_options: Mapping[str, object] = field(default_factory=dict)
 
 
+class SolverFailure(Exception):
+    """A solver's library gave up in the middle of a call: the step is lost, the run is not."""
+
+
+@contextmanager
+def calling(solver: str) -> Iterator[None]:
+    """Around the calls of a solver's library, and those alone: whatever it raises is a SolverFailure.
+
+    Solvers raise types of their own, RuntimeErrors, plain Exceptions, or run out of memory. Mistakes of ours are not made in here.
+    """
+    try:
+        yield
+    except (DcembedError, SolverFailure):
+        raise
+    except Exception as error:
+        raise SolverFailure(f"{solver}: {type(error).__name__}: {error}") from error
+
+
 class Session(Protocol):
-    """One problem inside a solver. Edits keep whatever the solver can reuse: matrices, basis, factorization."""
+    """One problem inside a solver. Edits keep whatever the solver can reuse: matrices, basis, factorization.
+
+    Where the solver's library gives up, each of these raises a SolverFailure.
+    """
 
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all columns."""
-
-    def set_row_bounds(self, lb: Array, ub: Array) -> None:
-        """Replace the bounds of all rows."""
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         """Replace the rows from number `first` to the last.
@@ -130,6 +148,8 @@ class Backend:
         The problem classes it takes, out of `CLASSES`.
     has_indicators
         Whether it takes indicators itself; otherwise they are linearized from bounds.
+    has_threads
+        Whether it uses more than one thread if it may.
     open
         Starts a session on a program.
     """
@@ -139,4 +159,5 @@ class Backend:
     install: str
     classes: frozenset[str]
     has_indicators: bool
+    has_threads: bool
     open: Callable[[Program, SessionOptions], Session]

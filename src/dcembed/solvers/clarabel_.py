@@ -14,12 +14,11 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
-from dcembed.solvers.edited_program import EditedMatrices
-
-Array = np.ndarray
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling
+from dcembed.solvers.edited_program import EditedProgram
 
 _STATUS = {
     "Solved": SolveStatus.OPTIMAL,
@@ -35,7 +34,7 @@ _STATUS = {
 _WITH_POINT = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE, SolveStatus.FAILED)
 
 
-class ClarabelSession(EditedMatrices):
+class ClarabelSession(EditedProgram):
     """A convex program without integers."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
@@ -68,9 +67,11 @@ class ClarabelSession(EditedMatrices):
             settings.time_limit = min(settings.time_limit, limits.seconds)
         matrix, rhs, cones = self._conic_form()
         upper = sp.csc_matrix(sp.triu(quadratic)) if quadratic is not None else sp.csc_matrix((cost.size, cost.size))
-        solver = clarabel.DefaultSolver(upper, cost, matrix, rhs, cones, settings)
-        solver.set_termination_callback(lambda info: limits.interrupted())
-        return _solution(solver.solve())
+        with calling("Clarabel"):
+            solver = clarabel.DefaultSolver(upper, cost, matrix, rhs, cones, settings)
+            solver.set_termination_callback(lambda info: limits.interrupted())
+            answer = solver.solve()
+        return _solution(answer)
 
     def _conic_form(self) -> tuple[sp.csc_matrix, Array, list]:
         """A, b and K of Ax + s = b, s in K: equalities, inequalities, cones."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.program.program import Program
 
-Array = np.ndarray
 
-
-class EditedMatrices:
+class EditedProgram:
     """The editing half of a session; a backend adds `solve`."""
 
     def __init__(self, program: Program) -> None:
@@ -24,9 +23,6 @@ class EditedMatrices:
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
         self._lb, self._ub = lb, ub
-
-    def set_row_bounds(self, lb: Array, ub: Array) -> None:
-        self._row_lb, self._row_ub = lb, ub
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         self._rows = sp.vstack([self._rows[:first], matrix], format="csr")

@@ -16,12 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from gurobipy import GRB
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError, NoBackendError, SolverLimitError
 from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
-
-Array = np.ndarray
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling
 
 _STATUS = {
     GRB.OPTIMAL: SolveStatus.OPTIMAL,
@@ -71,34 +70,26 @@ class GurobiSession:
             raise
 
     def set_cost(self, cost: Array, offset: float) -> None:
-        self._columns.Obj = cost
-        self._model.ObjCon = offset
+        with calling("Gurobi"):
+            self._columns.Obj = cost
+            self._model.ObjCon = offset
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
-        self._columns.LB = lb
-        self._columns.UB = ub
-
-    def set_row_bounds(self, lb: Array, ub: Array) -> None:
-        has_range = self._lower or bool((np.isfinite(lb) & np.isfinite(ub) & (lb != ub)).any())
-        if has_range:
-            matrix = self._model.getA()[[row.index for row in self._rows]][:, : self._columns.size]
-            self.replace_rows(0, sp.csr_array(matrix), lb, ub)
-            return
-        sense, rhs = _sides(lb, ub)
-        self._model.setAttr(GRB.Attr.Sense, self._rows, list(sense))
-        self._model.setAttr(GRB.Attr.RHS, self._rows, list(rhs))
-        self._model.update()
+        with calling("Gurobi"):
+            self._columns.LB = lb
+            self._columns.UB = ub
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
-        basis = None if self._is_mip else _basis(self._model, self._rows)
-        self._model.remove(self._rows[first:])
-        gone = [number for number in self._lower if number >= first]
-        self._model.remove([self._lower.pop(number) for number in gone])
-        del self._rows[first:]
-        self._add_rows(matrix, lb, ub)
-        self._model.update()
-        if basis is not None:
-            _continue_basis(self._model, self._rows, basis, first, np.arange(lb.size) if origin is None else origin)
+        with calling("Gurobi"):
+            basis = None if self._is_mip else _basis(self._model, self._rows)
+            self._model.remove(self._rows[first:])
+            gone = [number for number in self._lower if number >= first]
+            self._model.remove([self._lower.pop(number) for number in gone])
+            del self._rows[first:]
+            self._add_rows(matrix, lb, ub)
+            self._model.update()
+            if basis is not None:
+                _continue_basis(self._model, self._rows, basis, first, np.arange(lb.size) if origin is None else origin)
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         if relax and self._is_mip:
@@ -157,13 +148,15 @@ class GurobiSession:
         model.Params.TimeLimit = min(seconds, GRB.INFINITY)
         if "MIPGap" not in self._options:
             model.Params.MIPGap = limits.gap
-        interrupted: list[bool] = []
-        columns = model.getVars()[: self._columns.size]
-        _optimize(model, _watch(limits, columns, interrupted))
-        if model.Status == GRB.INTERRUPTED and not interrupted:
+        watch = _Watch(limits, model.getVars()[: self._columns.size])
+        _optimize(model, watch)
+        if watch.error is not None:
+            raise watch.error
+        if model.Status == GRB.INTERRUPTED and not watch.interrupted:
             # While it works Gurobi takes Ctrl-C for itself; this hands it to whoever handles it in this process.
             signal.raise_signal(signal.SIGINT)
-        return _solution(model, self._columns.size)
+        with calling("Gurobi"):
+            return _solution(model, self._columns.size)
 
 
 def check_licence(model: gp.Model) -> None:
@@ -185,25 +178,35 @@ def _optimize(model: gp.Model, callback: Callable | None) -> None:
                 f"The Gurobi licence does not carry a problem of {model.NumVars} columns and {model.NumConstrs} rows ({error}). "
                 "Use a licence without size limit, or leave solver=None."
             ) from None
-        raise RuntimeError(f"Gurobi error {error.errno}: {error}") from None
+        raise SolverFailure(f"Gurobi error {error.errno}: {error}") from None
 
 
-def _watch(limits: Limits, columns: list[gp.Var], interrupted: list[bool]) -> Callable:
-    best = np.inf
+class _Watch:
+    """Gurobi's callback: hears interrupts and hands over improving points. What it raised is kept for the caller's thread."""
 
-    def callback(model: gp.Model, where: int) -> None:
-        nonlocal best
-        if limits.interrupted():
-            interrupted.append(True)
+    def __init__(self, limits: Limits, columns: list[gp.Var]) -> None:
+        self._limits, self._columns, self._best = limits, columns, np.inf
+        self.interrupted = False
+        self.error: Exception | None = None
+
+    def __call__(self, model: gp.Model, where: int) -> None:
+        if self._limits.interrupted():
+            self.interrupted = True
             model.terminate()
-        elif where == GRB.Callback.MIPSOL and limits.on_solution is not None:
+        elif where == GRB.Callback.MIPSOL and self._limits.on_solution is not None:
             # Gurobi also tells of solutions that do not improve.
             objective = model.cbGet(GRB.Callback.MIPSOL_OBJ)
-            if objective < best:
-                best = objective
-                limits.on_solution(np.array(model.cbGetSolution(columns)))
+            if objective < self._best:
+                self._best = objective
+                self._report(model, self._limits.on_solution)
 
-    return callback
+    def _report(self, model: gp.Model, on_solution: Callable[[Array], None]) -> None:
+        try:
+            on_solution(np.array(model.cbGetSolution(self._columns)))
+        except Exception as error:
+            # Gurobi would swallow it.
+            self.error, self.interrupted = error, True
+            model.terminate()
 
 
 def _open_environment(parameters: dict[str, object]) -> gp.Env:

@@ -18,11 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from highspy import cb
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
-
-Array = np.ndarray
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
 
 # How often the waiting thread looks at the clock and the interrupt flag, and how long HiGHS may take to notice them
 # (it does not look while it presolves) before its thread is left behind.
@@ -70,6 +69,8 @@ class HighsSession:
         # Set when there is something in `_found`, and at the end of a run.
         self._news = threading.Event()
         self._lost = False
+        # What HiGHS raised in its own thread.
+        self._error: Exception | None = None
         # What the user asks for goes before what the engine would be content with.
         self._asked = options.solver_options
         # Threads are a property of the process in HiGHS; a second session may ask for another number.
@@ -95,12 +96,6 @@ class HighsSession:
         n = lb.size
         self._highs.changeColsBounds(n, np.arange(n, dtype=np.int32), lb, ub)
 
-    def set_row_bounds(self, lb: Array, ub: Array) -> None:
-        if self._lost:
-            return
-        m = lb.size
-        self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), lb, ub)
-
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         if self._lost:
             return
@@ -109,7 +104,7 @@ class HighsSession:
         basis = highs.getBasis()
         starts, indices = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
         if new and highs.addRows(new, lb, ub, matrix.nnz, starts, indices, matrix.data) == highspy.HighsStatus.kError:
-            raise RuntimeError(f"HiGHS refused new rows; {_accepted_sizes(matrix.data)}")
+            raise SolverFailure(f"HiGHS refused new rows; {_accepted_sizes(matrix.data)}")
         if old:
             highs.deleteRows(old, np.arange(first, first + old, dtype=np.int32))
         if basis.valid:
@@ -161,8 +156,12 @@ class HighsSession:
         return Solution(status, None, f"{message}, {status.value}")
 
     def _run_and_tell(self) -> None:
-        self._highs.run()
-        self._news.set()
+        try:
+            self._highs.run()
+        except Exception as error:
+            self._error = error
+        finally:
+            self._news.set()
 
     def _run_once(self, limits: Limits) -> Solution:
         """Run HiGHS in a thread, so that this one can hear Ctrl-C and keep the time."""
@@ -170,6 +169,7 @@ class HighsSession:
         self._stop.clear()
         self._news.clear()
         self._found.clear()
+        self._error = None
         report = highs.startCallback if limits.on_solution is not None else highs.stopCallback
         report(cb.HighsCallbackType.kCallbackMipImprovingSolution)
         # The clock of HiGHS runs on over all its solves.
@@ -192,7 +192,10 @@ class HighsSession:
             _left_behind.append(thread)
             status = SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT
             return Solution(status, None, "HiGHS did not stop in time and was left behind")
-        solution = _solution(highs, bool(self._integer.any()))
+        with calling("HiGHS"):
+            if self._error is not None:
+                raise self._error
+            solution = _solution(highs, bool(self._integer.any()))
         if solution.status is SolveStatus.INTERRUPTED and not limits.interrupted():
             # It was the clock of this thread that stopped HiGHS.
             return Solution(SolveStatus.TIME_LIMIT, None, solution.message)

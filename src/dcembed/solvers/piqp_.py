@@ -14,15 +14,14 @@ import numpy as np
 import piqp
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.derive import derive
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling
 from dcembed.solvers.diagnosis import diagnose
-from dcembed.solvers.edited_program import EditedMatrices
+from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.remote import RemoteSolver
-
-Array = np.ndarray
 
 # Up to this many columns and rows together a solve takes well under a second.
 IN_PROCESS_SIZE = 2500
@@ -36,7 +35,7 @@ _STATUS = {
 }
 
 
-class PiqpSession(EditedMatrices):
+class PiqpSession(EditedProgram):
     """A convex quadratic program; its matrices are kept here and handed to PIQP at each solve."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
@@ -56,7 +55,9 @@ class PiqpSession(EditedMatrices):
         deadline = time.monotonic() + limits.seconds
         problem = self._problem()
         if self._rows.shape[0] + self._cost.size <= IN_PROCESS_SIZE:
-            return _solution(*run_piqp(problem, self._settings))
+            with calling("PIQP"):
+                name, x = run_piqp(problem, self._settings)
+            return _solution(name, x)
         if self._remote is None:
             self._remote = RemoteSolver("dcembed.solvers.piqp_worker")
         settings = {f"setting.{name}": np.array(value) for name, value in self._settings.items()}

@@ -16,15 +16,14 @@ import numpy as np
 import pyscipopt
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.derive import relaxed
 from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, hand_over
-from dcembed.solvers.edited_program import EditedMatrices
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
+from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.piqp_ import PiqpSession
-
-Array = np.ndarray
 
 POLL_SECONDS = 0.05
 # How long SCIP may take to stop when it is asked to.
@@ -45,7 +44,11 @@ _STATUS = {
 }
 
 
-class ScipSession(EditedMatrices):
+class _TooLate(SolverFailure):
+    """SCIP was not ready, or did not stop, in time."""
+
+
+class ScipSession(EditedProgram):
     """A convex program with or without integers and indicators."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
@@ -67,16 +70,17 @@ class ScipSession(EditedMatrices):
             if solution.status is SolveStatus.OPTIMAL or limits.interrupted() or time.monotonic() >= deadline:
                 return solution
         try:
-            model, columns = self._model(deadline, relax=relax)
-            if "limits/gap" not in self._options:
-                # Without integers other solvers have no gap either, and callers count on that.
-                model.setParam("limits/gap", limits.gap if self._program.integer.any() and not relax else 0.0)
-            if start is not None:
-                self._pass_start(model, columns, start)
+            with calling("SCIP"):
+                model, columns = self._model(deadline, relax=relax)
+                if "limits/gap" not in self._options:
+                    # Without integers other solvers have no gap either, and callers count on that.
+                    model.setParam("limits/gap", limits.gap if self._program.integer.any() and not relax else 0.0)
+                if start is not None:
+                    self._pass_start(model, columns, start)
             solution = _solve(model, columns, replace(limits, seconds=deadline - time.monotonic()))
             if solution.message == "inforunbd":
                 return self._settle(solution.message, deadline, limits)
-        except TimeoutError:
+        except _TooLate:
             status = SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT
             return Solution(status, None, "SCIP was not ready or did not stop in time")
         return solution
@@ -99,13 +103,14 @@ class ScipSession(EditedMatrices):
 
     def _settle(self, message: str, deadline: float, limits: Limits) -> Solution:
         """Tell infeasible from unbounded by a solve without objective."""
-        model, columns = self._model(deadline, with_objective=False)
+        with calling("SCIP"):
+            model, columns = self._model(deadline, with_objective=False)
         solution = _solve(model, columns, Limits(deadline - time.monotonic(), limits.interrupted))
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
     def _model(self, deadline: float, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list]:
-        """The model and its variables; TimeoutError where it takes longer than there is time."""
+        """The model and its variables; _TooLate where it takes longer than there is time."""
         model = pyscipopt.Model()
         model.hideOutput()
         _set_options(model, self._options)
@@ -118,7 +123,7 @@ class ScipSession(EditedMatrices):
         model.addObjoffset(float(self._offset))
         for i in range(self._rows.shape[0]):
             if time.monotonic() > deadline:
-                raise TimeoutError
+                raise _TooLate
             _add(model, self._rows, i, columns, self._row_lb[i], self._row_ub[i])
         if relax:
             self._add_settled(model, columns)
@@ -170,13 +175,15 @@ class ScipSession(EditedMatrices):
 
 
 def _solve(model: pyscipopt.Model, columns: list, limits: Limits) -> Solution:
-    if np.isfinite(limits.seconds):
-        model.setParam("limits/time", max(limits.seconds, 0.0))
-    found = _report_solutions(model, columns) if limits.on_solution is not None else deque()
+    with calling("SCIP"):
+        if np.isfinite(limits.seconds):
+            model.setParam("limits/time", max(limits.seconds, 0.0))
+        found = _report_solutions(model, columns) if limits.on_solution is not None else deque()
     error = _run(model, limits, found)
     if error is not None:
         return Solution(SolveStatus.FAILED, None, str(error))
-    solution = _solution(model, columns)
+    with calling("SCIP"):
+        solution = _solution(model, columns)
     if solution.status is SolveStatus.INTERRUPTED and not limits.interrupted():
         return Solution(SolveStatus.TIME_LIMIT, None, solution.message)
     return solution
@@ -195,7 +202,7 @@ def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseExc
                 _interrupt(model)
             if time.monotonic() > asked + GRACE_SECONDS:
                 # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
-                raise TimeoutError
+                raise _TooLate
         hand_over(found, limits)
     except BaseException:
         _interrupt(model)

@@ -2,36 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measurements import Tangents, kept_affine, largest_kept, linearize, pull_back, sweep
-from dcembed.engine.bundle.cuts import Heights
+from dcembed.embedded.measurements import (
+    Tangents,
+    kept_affine,
+    largest_kept,
+    linearize,
+    num_measurements,
+    pull_back,
+    sum_parts,
+    sweep,
+)
+from dcembed.engine.cuts import Heights
+from dcembed.program.tightening import Box
 
-Array = np.ndarray
 
-
+@dataclass(frozen=True, eq=False)
 class GlobalSplit:
-    """Every measurement as G - H, valid everywhere; `lb` and `ub` are the bounds of the columns, for the M of indicators."""
+    """Every measurement as G - H, valid everywhere; `box` has the bounds of the columns, for the M of indicators."""
 
-    def __init__(self, embedded: EmbeddedProgram, lb: Array, ub: Array) -> None:
-        self._embedded, self._box = embedded, (lb, ub)
-        self.kept_slope, self.kept_constant = kept_affine(embedded)
+    embedded: EmbeddedProgram
+    box: Box
+
+    @cached_property
+    def kept(self) -> tuple[sp.csr_array, Array]:
+        """The affine part of every G: slope (s + 1, n) and constant (s + 1,)."""
+        return kept_affine(self.embedded)
+
+    def linearize(self, w: Array) -> tuple[Tangents, Heights]:
+        """Tangents of the components H and the heights of the components G, from one forward pass."""
+        low, slope = np.zeros(num_measurements(self.embedded)), sp.csr_array((num_measurements(self.embedded), w.size))
+        heights = [Heights(np.zeros(0), sp.csr_array((0, w.size)))]
+        for measured in self.embedded.networks:
+            concave, convex = sweep(measured, w, [measured.split.concave, measured.split.convex])
+            low += sum_parts(self.embedded, measured) @ concave.height
+            slope = slope + sum_parts(self.embedded, measured) @ pull_back(measured, concave.gradient)
+            heights.append(Heights(convex.height, pull_back(measured, convex.gradient)))
+        return Tangents(sp.csr_array(slope), low - slope @ w), join_heights(heights)
 
     def tangents(self, w: Array, on_at_kinks: bool = True) -> Tangents:
-        """Values of the measurements and tangents of their components H."""
-        return linearize(self._embedded, w, on_at_kinks)
+        """Tangents of the components H alone."""
+        return linearize(self.embedded, w, on_at_kinks)
 
     def heights(self, w: Array) -> Heights:
-        """The unit part of the component G of every part."""
-        value, slope = [np.zeros(0)], [sp.csr_array((0, w.size))]
-        for measured in self._embedded.networks:
-            swept = sweep(measured, w, measured.split.convex)
-            value.append(swept.height)
-            slope.append(pull_back(measured, swept.gradient))
-        return Heights(np.concatenate(value), sp.vstack(slope, format="csr"))
+        """The unit part of the component G of every part alone."""
+        heights = [Heights(np.zeros(0), sp.csr_array((0, w.size)))]
+        for measured in self.embedded.networks:
+            (swept,) = sweep(measured, w, [measured.split.convex])
+            heights.append(Heights(swept.height, pull_back(measured, swept.gradient)))
+        return join_heights(heights)
 
     def largest_kept(self) -> Array:
         """Upper bounds of the unit part of every G, shape (s + 1,)."""
-        return largest_kept(self._embedded, *self._box)
+        return largest_kept(self.embedded, *self.box)
+
+
+def join_heights(heights: list[Heights]) -> Heights:
+    """Those of several networks one below the other."""
+    slope = sp.csr_array(sp.vstack([each.slope for each in heights], format="csr"))
+    return Heights(np.concatenate([each.value for each in heights]), slope)

@@ -6,23 +6,25 @@ The curvature of both components shrinks with the box, so steps inside it are lo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import Tangents, input_box, is_active, num_measurements, pull_back, sum_parts, sum_terms
-from dcembed.engine.bundle.cuts import Heights
+from dcembed.engine.bundle.global_split import join_heights
+from dcembed.engine.cuts import Heights
 from dcembed.network.bounds import bound
 from dcembed.network.reduction import ReducedNetwork, backpropagate_open, open_units, reduce, split_open
-
-Array = np.ndarray
+from dcembed.program.tightening import Box
 
 
 @dataclass(frozen=True, eq=False)
-class _Piece:
-    """One network on its boxes: unit weights of G and H for each term (t, u), and the affine part of G."""
+class Piece:
+    """One network on its boxes: unit weights of G and H for each term (t, u), the affine part of G, the largest open units (k, u)."""
 
     measured: MeasuredNetwork
     reduced: ReducedNetwork
@@ -32,69 +34,90 @@ class _Piece:
     constant: Array
     largest: Array
 
+    def preactivations(self, w: Array) -> Array:
+        """Of the open units of each term, shape (t, u)."""
+        return open_units(self.reduced, self.measured.points(w))[self.measured.terms.block]
 
+    def pull_back(self, active: Array, weights: Array) -> sp.csr_array:
+        """Coefficients on w of the parts of weights' u on the linear piece `active`, shape (p, n)."""
+        gradient = backpropagate_open(self.reduced, self.measured.terms.block, active, weights)
+        return pull_back(self.measured, sum_terms(self.measured) @ gradient)
+
+    def heights(self, before: Array) -> Heights:
+        """The unit part of G of every part, where the open units have these pre-activations."""
+        height = np.einsum("tu,tu->t", self.convex, np.maximum(before, 0.0))
+        return Heights(sum_terms(self.measured) @ height, self.pull_back(before >= 0, self.convex))
+
+
+@dataclass(frozen=True, eq=False)
 class LocalSplit:
-    """Every measurement as G - H, valid for lb <= w <= ub."""
+    """Every measurement as G - H, valid on a box of the columns."""
 
-    def __init__(self, embedded: EmbeddedProgram, lb: Array, ub: Array) -> None:
-        self._embedded = embedded
-        self._pieces = [_piece(measured, lb, ub) for measured in embedded.networks]
-        size = num_measurements(embedded)
-        self.kept_slope = sp.csr_array((size, embedded.host.num_columns))
-        self.kept_constant = np.zeros(size)
-        for piece in self._pieces:
+    embedded: EmbeddedProgram
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def kept(self) -> tuple[sp.csr_array, Array]:
+        """The affine part of every G: slope (s + 1, n) and constant (s + 1,)."""
+        size = num_measurements(self.embedded)
+        slope, constant = sp.csr_array((size, self.embedded.host.num_columns)), np.zeros(size)
+        for piece in self.pieces:
             measured, terms = piece.measured, piece.measured.terms
             at_offset = np.einsum("td,td->t", piece.slope, measured.offset[terms.block])
-            self.kept_constant += np.bincount(terms.measurement, terms.scale * (piece.constant + at_offset), minlength=size)
-            self.kept_slope = self.kept_slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ piece.slope)
+            constant += np.bincount(terms.measurement, terms.scale * (piece.constant + at_offset), minlength=size)
+            slope = slope + sum_parts(self.embedded, measured) @ pull_back(measured, sum_terms(measured) @ piece.slope)
+        return sp.csr_array(slope), constant
+
+    def linearize(self, w: Array) -> tuple[Tangents, Heights]:
+        """Tangents of the components H and the heights of the components G, from one forward pass."""
+        before = [piece.preactivations(w) for piece in self.pieces]
+        return self._tangents(w, before, True), self._heights(w, before)
 
     def tangents(self, w: Array, on_at_kinks: bool = True) -> Tangents:
-        """Values of the measurements and tangents of their components H."""
-        size = num_measurements(self._embedded)
-        value, height, slope = np.zeros(size), np.zeros(size), sp.csr_array((size, w.size))
-        for piece in self._pieces:
-            measured, terms = piece.measured, piece.measured.terms
-            x = measured.points(w)
-            before = open_units(piece.reduced, x)[terms.block]
-            units = np.maximum(before, 0.0)
-            low = np.einsum("tu,tu->t", piece.concave, units)
-            f = np.einsum("tu,tu->t", piece.convex, units) - low + np.einsum("td,td->t", piece.slope, x[terms.block]) + piece.constant
-            gradient = backpropagate_open(piece.reduced, terms.block, is_active(before, on_at_kinks), piece.concave)
-            value += np.bincount(terms.measurement, terms.scale * f, minlength=size)
-            height += np.bincount(terms.measurement, terms.scale * low, minlength=size)
-            slope = slope + sum_parts(measured, size) @ pull_back(measured, sum_terms(measured) @ gradient)
-        return Tangents(value, sp.csr_array(slope), height - slope @ w)
+        """Tangents of the components H alone."""
+        return self._tangents(w, [piece.preactivations(w) for piece in self.pieces], on_at_kinks)
 
     def heights(self, w: Array) -> Heights:
-        """The unit part of the component G of every part."""
-        value: list[Array] = [np.zeros(0)]
-        slope = [sp.csr_array((0, w.size))]
-        for piece in self._pieces:
-            measured, terms = piece.measured, piece.measured.terms
-            before = open_units(piece.reduced, measured.points(w))[terms.block]
-            height = np.einsum("tu,tu->t", piece.convex, np.maximum(before, 0.0))
-            gradient = backpropagate_open(piece.reduced, terms.block, before >= 0, piece.convex)
-            value.append(np.bincount(terms.part, terms.scale * height, minlength=measured.parts.num_parts))
-            slope.append(pull_back(measured, sum_terms(measured) @ gradient))
-        return Heights(np.concatenate(value), sp.vstack(slope, format="csr"))
+        """The unit part of the component G of every part alone."""
+        return self._heights(w, [piece.preactivations(w) for piece in self.pieces])
 
     def largest_kept(self) -> Array:
         """Upper bounds of the unit part of every G on the box, shape (s + 1,)."""
-        size = num_measurements(self._embedded)
+        size = num_measurements(self.embedded)
         total = np.zeros(size)
-        for piece in self._pieces:
+        for piece in self.pieces:
             terms = piece.measured.terms
             reach = np.einsum("tu,tu->t", piece.convex, piece.largest[terms.block])
             total += np.bincount(terms.measurement, terms.scale * reach, minlength=size)
         return total
 
+    def _tangents(self, w: Array, before: list[Array], on_at_kinks: bool) -> Tangents:
+        size = num_measurements(self.embedded)
+        height, slope = np.zeros(size), sp.csr_array((size, w.size))
+        for piece, preactivation in zip(self.pieces, before, strict=True):
+            terms = piece.measured.terms
+            low = np.einsum("tu,tu->t", piece.concave, np.maximum(preactivation, 0.0))
+            height += np.bincount(terms.measurement, terms.scale * low, minlength=size)
+            back = piece.pull_back(is_active(preactivation, on_at_kinks), piece.concave)
+            slope = slope + sum_parts(self.embedded, piece.measured) @ back
+        return Tangents(sp.csr_array(slope), height - slope @ w)
 
-def _piece(measured: MeasuredNetwork, lb: Array, ub: Array) -> _Piece:
-    low, high = input_box(measured, lb, ub)
+    def _heights(self, w: Array, before: list[Array]) -> Heights:
+        none = Heights(np.zeros(0), sp.csr_array((0, w.size)))
+        return join_heights([none, *(piece.heights(each) for piece, each in zip(self.pieces, before, strict=True))])
+
+
+def split_on_box(embedded: EmbeddedProgram, box: Box) -> LocalSplit:
+    """Bound the networks on the box of the columns, reduce them there, and split what is left."""
+    return LocalSplit(embedded, tuple(_piece(measured, box) for measured in embedded.networks))
+
+
+def _piece(measured: MeasuredNetwork, box: Box) -> Piece:
+    low, high = input_box(measured, *box)
     bounds = bound(measured.network, low, high)
     reduced = reduce(measured.network, bounds, measured.num_blocks)
     convex, concave, slope, constant = split_open(reduced, measured.terms.block, measured.directions[measured.terms.direction])
-    return _Piece(measured, reduced, convex, concave, slope, constant, _largest(reduced, bounds))
+    return Piece(measured, reduced, convex, concave, slope, constant, _largest(reduced, bounds))
 
 
 def _largest(reduced: ReducedNetwork, bounds: list[tuple[Array, Array]]) -> Array:

@@ -13,12 +13,12 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import Tangents
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.engine.bundle.local_split import LocalSplit
-
-Array = np.ndarray
+from dcembed.program.tightening import Box
 
 # Each step costs an evaluation of all networks.
 MAX_STEPS = 64
@@ -38,9 +38,7 @@ def num_looks(embedded: EmbeddedProgram, columns: Array) -> int:
     return 1 if np.all(embedded.host.ub[columns] - embedded.host.lb[columns] <= 1) else 2
 
 
-def look_ahead(
-    split: GlobalSplit | LocalSplit, w: Array, columns: Array, lb: Array, ub: Array, side: float, is_over: Callable[[], bool]
-) -> Tangents:
+def look_ahead(split: GlobalSplit | LocalSplit, w: Array, columns: Array, box: Box, side: float, is_over: Callable[[], bool]) -> Tangents:
     """The tangents of H at w with the slope along each of `columns` replaced by the change that a step to `side` makes.
 
     With a million scenarios a step takes a second; none is begun once `is_over()`.
@@ -49,8 +47,8 @@ def look_ahead(
     height = tangents.slope @ w + tangents.constant
     slope = sp.lil_array(tangents.slope)
     for column in columns:
-        step = side if lb[column] <= w[column] + side <= ub[column] else -side
-        if not lb[column] <= w[column] + step <= ub[column]:
+        step = side if box.lb[column] <= w[column] + side <= box.ub[column] else -side
+        if not box.lb[column] <= w[column] + step <= box.ub[column]:
             continue
         if is_over():
             break
@@ -60,4 +58,4 @@ def look_ahead(
         change = other.slope @ moved + other.constant - height
         slope[:, [column]] = (change / step)[:, None]
     rows = sp.csr_array(slope)
-    return Tangents(tangents.value, rows, height - rows @ w)
+    return Tangents(rows, height - rows @ w)

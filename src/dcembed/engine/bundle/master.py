@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.bundle.model import Model, limit_to
-from dcembed.engine.penalty import Penalty
-from dcembed.engine.run import Run, take_candidate
-from dcembed.engine.subproblem import limit_columns, update
+from dcembed.engine.bundle.model import Model
+from dcembed.engine.problem import Problem
+from dcembed.engine.workshop import Workshop, take_candidate
+from dcembed.program.tightening import Box
+from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Solution, SolveStatus
-from dcembed.solvers.failover import solve_or_switch
-
-Array = np.ndarray
 
 # Above so many integers the last percent of a gap takes most of the time: early masters are solved to the loose gap only; smaller ones
 # follow, by this factor, down to the tight one, whenever the model promises nothing at the last.
@@ -42,53 +41,75 @@ def num_held_steps(num_integers: int, gap: float) -> int:
     return HELD_STEPS if num_integers > MANY_INTEGERS and gap > TIGHT_GAP else 0
 
 
-def solve_master(run: Run, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Solution:
-    """Solve the master, with its integers as at the point if they are held."""
-    has_integers = bool(run.embedded.host.integer.any())
+@dataclass(frozen=True, eq=False)
+class Mastered:
+    """A solved master.
 
-    def once() -> Solution:
+    Parameters
+    ----------
+    model
+        The model, with the cuts that were added on the way.
+    solution
+        What the solver said.
+    candidate
+        Its point, measured and completed where that is better; None for none.
+    met
+        All points that were measured, those that the solver passed on its way among them.
+    """
+
+    model: Model
+    solution: Solution
+    candidate: Point | None
+    met: tuple[Point, ...]
+
+
+def solve_master(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Mastered:
+    """Solve the master, with its integers as at the point if they are held, and measure what comes out."""
+    passed: list[Point] = []
+    with workshop.journal.log.working("solving the master problem"):
         if is_held:
-            return _solve_held(run, model, point, penalty)
-        if has_integers:
-            _cut_relaxation(run, model, penalty)
-        update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
-        if not has_integers:
-            return run.session.solve(run.clock.limits())
-        start = np.concatenate([point.w, model.heights.value, point.slack])
-        # What the solver finds on its way is a candidate like its last word.
-        limits = replace(run.clock.limits(model.gap), on_solution=lambda x: _take_passing(run, x, penalty))
-        return run.session.solve(limits, start)
-
-    with run.log.working("solving the master problem"):
-        return solve_or_switch(run, once, lambda: limit_to(run, model.region, penalty))
+            solution = _solve_held(problem, workshop, model, point, penalty)
+        elif problem.embedded.host.integer.any():
+            model = _cut_relaxation(problem, workshop, model, penalty)
+            solution = _solve_integer(problem, workshop, model, point, penalty, passed)
+        else:
+            workshop.master.write(model.majorant, penalty, model.region.box, model.pool)
+            solution = workshop.master.solve(workshop.journal.clock.limits())
+    candidate, met = take_candidate(problem, workshop, solution, penalty)
+    return Mastered(model, solution, candidate, (*passed, *met))
 
 
-def _solve_held(run: Run, model: Model, point: Point, penalty: Penalty) -> Solution:
-    """The master with the integers of the point: nothing is left to branch on."""
-    region, integer = model.region, run.embedded.host.integer
-    lb, ub = np.where(integer, point.w, region.lb), np.where(integer, point.w, region.ub)
-    limit_columns(run.subproblem, run.session, lb, ub, penalty.slack_ub)
-    update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
-    solution = run.session.solve(run.clock.limits(), relax=True)
-    limit_to(run, region, penalty)
-    return solution
+def _solve_integer(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty, passed: list[Point]) -> Solution:
+    """From the point, to the gap of the model. What the solver finds on its way is a candidate like its last word."""
+
+    def take_passing(x: Array) -> None:
+        passed.extend(take_candidate(problem, workshop, Solution(SolveStatus.FEASIBLE, x), penalty)[1])
+
+    workshop.master.write(model.majorant, penalty, model.region.box, model.pool)
+    limits = replace(workshop.journal.clock.limits(model.gap), on_solution=take_passing)
+    return workshop.master.solve(limits, np.concatenate([point.w, model.heights.value, point.slack]))
 
 
-def _take_passing(run: Run, x: Array, penalty: Penalty) -> None:
-    take_candidate(run, Solution(SolveStatus.FEASIBLE, x), penalty)
+def _solve_held(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty) -> Solution:
+    """With the integers of the point nothing is left to branch on."""
+    box, integer = model.region.box, problem.embedded.host.integer
+    held = Box(np.where(integer, point.w, box.lb), np.where(integer, point.w, box.ub))
+    workshop.master.write(model.majorant, penalty, held, model.pool)
+    return workshop.master.solve(workshop.journal.clock.limits(), relax=True)
 
 
-def _cut_relaxation(run: Run, model: Model, penalty: Penalty) -> None:
+def _cut_relaxation(problem: Problem, workshop: Workshop, model: Model, penalty: Penalty) -> Model:
     """Rounds of cuts where the relaxation of the master violates them: each costs a linear program, not a mixed-integer one."""
-    n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
-    several = run.embedded.host.num_integers > SEVERAL_INTEGERS
+    clock = workshop.journal.clock
+    several = problem.embedded.host.num_integers > SEVERAL_INTEGERS
     for _ in range(RELAXED_ROUNDS_SEVERAL if several else RELAXED_ROUNDS):
-        update(run.subproblem, run.session, model.tangents, penalty.value, model.pool)
-        solution = run.session.solve(run.clock.limits(), relax=True)
-        if solution.x is None or not np.isfinite(solution.x).all() or run.clock.ended():
-            return
-        w, theta = solution.x[:n], solution.x[n : n + num_parts]
+        workshop.master.write(model.majorant, penalty, model.region.box, model.pool)
+        solution = workshop.master.solve(clock.limits(), relax=True)
+        if solution.x is None or not np.isfinite(solution.x).all() or clock.ended():
+            break
+        w, theta, _ = problem.subproblem.split_columns(solution.x)
         heights = model.split.heights(w)
         if np.all(heights.value - theta <= RELAXED_CUT_TOL * (1.0 + np.abs(heights.value))):
-            return
-        model.pool.add(heights, w, theta)
+            break
+        model = replace(model, pool=model.pool.add(heights, w, theta))
+    return model

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.measurements import Tangents
 from dcembed.embedded.point import Point
-from dcembed.engine.bundle.cuts import CutPool, Heights
 from dcembed.engine.bundle.global_split import GlobalSplit
-from dcembed.engine.bundle.local_split import LocalSplit
+from dcembed.engine.bundle.local_split import LocalSplit, split_on_box
 from dcembed.engine.bundle.region import GROWTH, LARGEST_RADIUS, Region
-from dcembed.engine.penalty import Penalty
-from dcembed.engine.run import Run
-from dcembed.engine.subproblem import limit_columns, with_split
-
-Array = np.ndarray
+from dcembed.engine.cuts import CutPool, Heights, empty_pool
+from dcembed.engine.problem import Problem
+from dcembed.engine.subproblem import Majorant, Reach, majorize
 
 # A step that hits the box and brings at least the good share of the promise makes the next box larger, below the poor share smaller.
 GOOD_SHARE, POOR_SHARE = 0.7, 0.3
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Model:
     """The cutting-plane model around the current point.
 
@@ -30,6 +29,8 @@ class Model:
     ----------
     region, split, pool
         The box, the split that is valid on it, and the cuts of its components G.
+    reach
+        How far the measurements go on the box, where restrictions are behind indicators.
     tangents, heights
         Of the components H and G at the current point.
     gap
@@ -42,6 +43,7 @@ class Model:
 
     region: Region
     split: GlobalSplit | LocalSplit
+    reach: Reach | None
     pool: CutPool
     tangents: Tangents
     heights: Heights
@@ -49,65 +51,74 @@ class Model:
     looks: int = 0
     is_turned: bool = False
 
+    @cached_property
+    def majorant(self) -> Majorant:
+        """G - H^ of every measurement, without the unit part of G."""
+        return majorize(*self.split.kept, self.tangents, self.reach)
 
-def build_model(run: Run, region: Region, point: Point, gap: float, penalty: Penalty) -> Model:
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a model has learned at a point: itself with the cuts there, whether they were news, and the linearization there."""
+
+    model: Model
+    is_news: bool
+    w: Array
+    tangents: Tangents
+    heights: Heights
+
+
+def build_model(problem: Problem, region: Region, point: Point, gap: float, num_cuts_made: int = 0) -> Model:
     """Split the networks on a box and begin with the cuts at the point."""
-    if run.options.decomposition == "global":
+    embedded = problem.embedded
+    if problem.options.decomposition == "global":
         # Valid everywhere, so the box is the whole host's: for the master and for the M of its indicators.
         region = region.around(point.w, LARGEST_RADIUS)
-        split: GlobalSplit | LocalSplit = GlobalSplit(run.embedded, region.lb, region.ub)
+        split: GlobalSplit | LocalSplit = GlobalSplit(embedded, region.box)
     else:
-        split = LocalSplit(run.embedded, region.lb, region.ub)
-    limit_to(run, region, penalty)
-    run.subproblem = with_split(run.subproblem, split, region)
-    pool = CutPool(point.w.size)
-    heights = split.heights(point.w)
-    pool.add(heights, point.w, np.full(heights.value.size, -np.inf))
-    return Model(region, split, pool, split.tangents(point.w), heights, gap)
+        split = split_on_box(embedded, region.box)
+    reach = Reach(region.box, split.largest_kept()) if problem.has_switched_rows else None
+    tangents, heights = split.linearize(point.w)
+    pool = empty_pool(point.w.size, num_cuts_made).add(heights, point.w, np.full(heights.value.size, -np.inf))
+    return Model(region, split, reach, pool, tangents, heights, gap)
 
 
-def limit_to(run: Run, region: Region, penalty: Penalty) -> None:
-    """Keep the master inside the box where the split is valid."""
-    limit_columns(run.subproblem, run.session, region.lb, region.ub, penalty.slack_ub)
+def redraw(problem: Problem, model: Model, region: Region, point: Point) -> Model:
+    """A model on another box."""
+    return build_model(problem, region, point, model.gap, model.pool.num_made)
 
 
-def move(run: Run, model: Model, point: Point, share: float, penalty: Penalty) -> None:
-    """Make `point` the middle of the model; a box that it hit is drawn anew around it."""
-    if not model.region.is_hit(point.w):
-        recenter(model, point)
-        return
-    factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
-    renewed = build_model(run, model.region.around(point.w, factor * model.region.radius), point, model.gap, penalty)
-    model.__dict__.update(renewed.__dict__)
+def learn(problem: Problem, model: Model, x: Array) -> Learned:
+    """Age the cuts at the master's solution and add those that it violates."""
+    w, theta, _ = problem.subproblem.split_columns(x)
+    w = np.where(problem.embedded.host.integer, np.round(w), w)
+    tangents, heights = model.split.linearize(w)
+    aged = model.pool.aged(w, theta)
+    pool = aged.add(heights, w, theta)
+    return Learned(replace(model, pool=pool), pool is not aged, w, tangents, heights)
 
 
-def turn(model: Model, point: Point) -> bool:
-    """Count units at their kinks as off: on a kink the model may block what the other side allows. Whether that changes anything."""
-    turned = model.split.tangents(point.w, on_at_kinks=False)
-    differs = bool(abs(turned.slope - model.tangents.slope).max() > 0)
-    model.tangents, model.is_turned = turned, True
-    return differs
+def move(problem: Problem, learned: Learned, point: Point, share: float) -> Model:
+    """Make `point`, which brought this share of the promise, the middle of the model; a box that it hit is drawn anew around it."""
+    model = learned.model
+    if model.region.is_hit(point.w):
+        factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
+        return redraw(problem, model, model.region.around(point.w, factor * model.region.radius), point)
+    if np.array_equal(learned.w, point.w):
+        # The networks have been linearized there already.
+        return replace(model, tangents=learned.tangents, heights=learned.heights, looks=0, is_turned=False)
+    return recenter(model, point)
 
 
-def recenter(model: Model, point: Point) -> None:
+def recenter(model: Model, point: Point) -> Model:
     """Linearize at `point`; split, box and cuts stay."""
-    model.tangents, model.heights = model.split.tangents(point.w), model.split.heights(point.w)
-    model.looks, model.is_turned = 0, False
+    tangents, heights = model.split.linearize(point.w)
+    return replace(model, tangents=tangents, heights=heights, looks=0, is_turned=False)
 
 
-def model_value(run: Run, model: Model, x: Array, penalty: Penalty) -> float:
-    """The objective of the master at its solution."""
-    host, num_parts = run.subproblem.host, run.subproblem.epigraph.num_columns
-    w, theta, slack = np.split(x, [host.num_columns, host.num_columns + num_parts])
-    on_host = run.subproblem.kept_slope[[0]] - model.tangents.slope[[0]]
-    constant = run.subproblem.kept_constant[0] - model.tangents.constant[0]
-    neural = float((on_host @ w)[0]) + constant + float((run.subproblem.epigraph.kept[[0]] @ theta)[0])
-    return host.objective(w) + neural + penalty.value * float(slack.sum())
-
-
-def learn(run: Run, model: Model, x: Array) -> bool:
-    """Age the cuts at the master's solution and add those that it violates; whether there were any."""
-    n, num_parts = run.embedded.host.num_columns, run.subproblem.epigraph.num_columns
-    w, theta = np.where(run.embedded.host.integer, np.round(x[:n]), x[:n]), x[n : n + num_parts]
-    model.pool.age(w, theta)
-    return model.pool.add(model.split.heights(w), w, theta) > 0
+def turn(model: Model, point: Point) -> Model | None:
+    """Count units at their kinks as off: on a kink the model may block what the other side allows. None if nothing changes."""
+    turned = model.split.tangents(point.w, on_at_kinks=False)
+    if not abs(turned.slope - model.tangents.slope).max() > 0:
+        return None
+    return replace(model, tangents=turned, is_turned=True)

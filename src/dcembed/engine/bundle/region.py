@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
-
-Array = np.ndarray
+from dcembed.program.tightening import Box
 
 # In ranges of the columns. Where integers decide, a wider first box lets the master see more combinations.
 FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.4
@@ -30,19 +30,17 @@ class Region:
         A natural step of each of them: its range.
     radius
         Half the side of the box, in widths.
-    host_lb, host_ub
-        The host's own bounds.
-    lb, ub
+    host
+        The bounds that the host gives and implies.
+    box
         The box.
     """
 
     columns: Array
     width: Array
     radius: float
-    host_lb: Array
-    host_ub: Array
-    lb: Array
-    ub: Array
+    host: Box
+    box: Box
 
     @property
     def is_full(self) -> bool:
@@ -53,25 +51,25 @@ class Region:
         """A box with another middle and radius; the largest radius gives the host's own box."""
         radius = min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)
         if radius == LARGEST_RADIUS:
-            return replace(self, radius=radius, lb=self.host_lb, ub=self.host_ub)
-        lb, ub = self.host_lb.copy(), self.host_ub.copy()
+            return replace(self, radius=radius, box=self.host)
+        lb, ub = self.host.lb.copy(), self.host.ub.copy()
         columns = self.columns
         lb[columns] = np.maximum(lb[columns], w[columns] - radius * self.width)
         ub[columns] = np.minimum(ub[columns], w[columns] + radius * self.width)
-        return replace(self, radius=radius, lb=np.minimum(lb, ub), ub=ub)
+        return replace(self, radius=radius, box=Box(np.minimum(lb, ub), ub))
 
     def is_hit(self, w: Array) -> bool:
         """Whether w lies on a side of the box that is not a bound of the host."""
         columns, room = self.columns, HIT_TOL * self.radius * self.width
-        low = (w[columns] <= self.lb[columns] + room) & (self.lb[columns] > self.host_lb[columns])
-        high = (w[columns] >= self.ub[columns] - room) & (self.ub[columns] < self.host_ub[columns])
+        low = (w[columns] <= self.box.lb[columns] + room) & (self.box.lb[columns] > self.host.lb[columns])
+        high = (w[columns] >= self.box.ub[columns] - room) & (self.box.ub[columns] < self.host.ub[columns])
         return bool((low | high).any())
 
 
-def first_region(embedded: EmbeddedProgram, w: Array, lb: Array, ub: Array) -> Region:
-    """The box around a starting point; `lb` and `ub` are bounds of the columns that the rows imply."""
+def first_region(embedded: EmbeddedProgram, w: Array, host: Box) -> Region:
+    """The box around a starting point; `host` has the bounds of the columns that the rows imply."""
     columns = embedded.input_columns[~embedded.host.integer[embedded.input_columns]]
-    width = (ub - lb)[columns]
+    width = (host.ub - host.lb)[columns]
     width = np.where(np.isfinite(width), width, np.maximum(1.0, np.abs(w[columns])))
     radius = FIRST_RADIUS_INTEGER if embedded.host.integer.any() else FIRST_RADIUS
-    return Region(columns, np.maximum(width, 1e-9), radius, lb, ub, lb, ub).around(w, radius)
+    return Region(columns, np.maximum(width, 1e-9), radius, host, host).around(w, radius)

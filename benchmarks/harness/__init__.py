@@ -1,0 +1,1 @@
+"""Runs in processes of their own, measured and written down as records."""

@@ -1,0 +1,113 @@
+"""Runs a list of jobs, as many at a time as asked for, with a progress bar; every record is written as soon as it is there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import astuple, replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from benchmarks.harness.job import Job, fingerprinted, run_job
+from benchmarks.harness.machine import describe_machine, describe_versions
+from benchmarks.harness.records import Record, append_record, missing, read_records
+from benchmarks.methods.method import why_not
+from benchmarks.methods.table import METHODS
+from benchmarks.problems.data import MissingDataError
+from benchmarks.problems.experiments import Experiment, of_family
+
+Sizes = Sequence[str]
+
+
+def plan(
+    experiments: Iterable[Experiment], methods: Iterable[str], sizes: Sizes | None, trials: Iterable[int], limit: float, short: bool = False
+) -> list[Job]:
+    """All jobs in the order they are run; instances that two sweeps share come once, methods that do not apply do not come."""
+    trials, methods = list(trials), list(methods)
+    jobs = [
+        Job(experiment.family, size, trial, method, float(limit))
+        for experiment in experiments
+        for size in (sizes or (experiment.short if short else experiment.sizes))
+        for trial in trials
+        for method in methods
+        if why_not(METHODS[method], experiment.family) is None
+    ]
+    return list(dict.fromkeys(jobs))
+
+
+def say_what_is_left_out(experiments: Iterable[Experiment], methods: Iterable[str], console: Console) -> list[str]:
+    """Name the methods that do not apply or are not installed; returns those that can be run."""
+    usable = []
+    for name in methods:
+        package = METHODS[name].missing_package()
+        if package is not None:
+            console.print(f"[yellow]{name} is left out: {package} is not installed. {METHODS[name].install}")
+            continue
+        usable.append(name)
+        for family in dict.fromkeys(experiment.family for experiment in experiments):
+            reason = why_not(METHODS[name], family)
+            if reason is not None:
+                console.print(f"[dim]{name} is not run on {family}: {reason}.")
+    return usable
+
+
+def drop_unavailable(jobs: list[Job], console: Console) -> list[Job]:
+    """Leave out instances whose data is missing, and say what to do about each; the others still run."""
+    available: dict[tuple[str, str, int], bool] = {}
+    for job in jobs:
+        key = (job.experiment, job.size, job.trial)
+        if key not in available:
+            available[key] = _is_available(*key, console)
+    return [job for job in jobs if available[job.experiment, job.size, job.trial]]
+
+
+def run_sweep(
+    jobs: list[Job],
+    path: Path,
+    command: str,
+    console: Console,
+    at_once: int = 1,
+    preparation_limit: float = 300.0,
+    retry_failed: bool = False,
+) -> int:
+    """Run what this code has no records of yet; returns how many runs were made."""
+    keys = missing([astuple(fingerprinted(job)) for job in jobs], read_records(path), retry_failed)
+    left = [Job(*key) for key in keys]
+    if len(left) < len(jobs):
+        console.print(f"{len(jobs) - len(left)} of {len(jobs)} runs of this code are in the records already.")
+    stamp = {"machine": describe_machine(), "versions": describe_versions(), "command": command}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    stop = threading.Event()
+    with Progress(*columns, console=console) as progress, ThreadPoolExecutor(at_once) as pool:
+        bars = {e: progress.add_task(e, total=sum(job.experiment == e for job in left)) for e in dict.fromkeys(j.experiment for j in left)}
+        futures: dict[Future[Record], Job] = {pool.submit(run_job, job, preparation_limit, stop=stop): job for job in left}
+        try:
+            while futures:
+                for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                    job, record = futures.pop(future), replace(future.result(), **stamp)
+                    append_record(path, record)
+                    progress.console.print(_line(record), highlight=False)
+                    progress.advance(bars[job.experiment])
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return len(left)
+
+
+def _is_available(family: str, size: str, trial: int, console: Console) -> bool:
+    try:
+        of_family(family).files(size, trial)
+    except MissingDataError as error:
+        console.print(f"[yellow]{family} {size} trial {trial} is left out. {error}")
+        return False
+    return True
+
+
+def _line(record: Record) -> str:
+    name = f"{record.experiment} {record.size} trial {record.trial} {record.method}"
+    found = "no feasible point" if record.objective is None else f"{record.objective:.6g}"
+    return f"{name}: {record.status}, {found}, {record.seconds or 0:.1f} s, {record.memory or 0:.0f} MiB {record.note}"

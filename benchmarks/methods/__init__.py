@@ -1,0 +1,1 @@
+"""The table of methods that are compared, and those that live here."""

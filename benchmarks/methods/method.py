@@ -1,0 +1,99 @@
+"""A method behind the call that all have in common: solve(program, embeddings, start, options)."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.harness.outcome import Outcome
+from benchmarks.problems.experiments import Experiment
+from dcembed import Embedding, Options, Program, Result
+
+Solve = Callable[[Program, Sequence[Embedding], Sequence[np.ndarray], Options], Result | Outcome]
+
+_BENCH = "pip install 'dcembed[bench]'"
+# What a method that is not ours needs of dcembed: networks as they are read, hosts, their bounds and predictions.
+PROBLEM_ROOMS = ("network", "importers", "program", "embedded", "tolerances.py")
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method.
+
+    Parameters
+    ----------
+    name, label
+        What records and pictures call it.
+    about
+        One sentence for the report.
+    solve
+        (program, embeddings, starts, options) -> Result or Outcome. Packages are imported when it is called.
+    why_not
+        Family of experiments -> why the method is not run on it.
+    settings
+        Options it needs for an experiment, beyond the time limit.
+    packages
+        Packages it needs beyond the core.
+    install
+        The command that installs them.
+    rooms
+        Folders and files of dcembed whose code it runs, "." for all: records are reused by the same code only.
+    sources
+        Folders and files of the benchmarks that are its own code, for the same reason.
+    """
+
+    name: str
+    label: str
+    about: str
+    solve: Solve
+    why_not: dict[str, str] = field(default_factory=dict)
+    settings: Callable[[Experiment], dict[str, object]] = lambda experiment: {}
+    packages: tuple[str, ...] = ()
+    install: str = _BENCH
+    rooms: tuple[str, ...] = (".",)
+    sources: tuple[str, ...] = ()
+
+    def missing_package(self) -> str | None:
+        """The first package that is not installed."""
+        return next((name for name in self.packages if importlib.util.find_spec(name) is None), None)
+
+
+def baseline(name: str, label: str, about: str, why_not: dict[str, str] | None = None) -> Method:
+    """A method of dcembed.baselines."""
+
+    def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Result:
+        return importlib.import_module("dcembed.baselines").BASELINES[name](program, embeddings, start=start, options=options)
+
+    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", "pyscipopt"))
+
+
+def peer(name: str, label: str, about: str, module: str, packages: tuple[str, ...]) -> Method:
+    """A package of others behind a module of `peers`."""
+    return Method(name, label, about, solve_of(f"peers.{module}"), packages=packages, rooms=PROBLEM_ROOMS, sources=("peers",))
+
+
+def solve_of(module: str) -> Solve:
+    """The function `solve` of a module of the benchmarks, which is imported when it is called."""
+
+    def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Outcome:
+        return importlib.import_module(f"benchmarks.{module}").solve(program, embeddings, start, options)
+
+    return solve
+
+
+def paper(formulation: str) -> Callable[[Experiment], dict[str, object]]:
+    """The paper's formulation with its initial penalty, where it states one."""
+
+    def settings(experiment: Experiment) -> dict[str, object]:
+        return {"formulation": formulation, "initial_penalty": experiment.initial_penalty}
+
+    return settings
+
+
+def why_not(method: Method, family: str) -> str | None:
+    """Why a method is not run on a family of experiments; None if it is."""
+    return method.why_not.get(family)

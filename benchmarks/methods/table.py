@@ -1,0 +1,65 @@
+"""The methods that are compared."""
+
+from __future__ import annotations
+
+import dcembed
+from benchmarks.methods.method import PROBLEM_ROOMS, Method, baseline, paper, peer, solve_of
+
+_NO_INTEGERS = "its projection needs a continuous host"
+_SCALAR = "it minimizes the output of a network and takes no neural constraints"
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("dcembed", "dcembed", "The default: lazy cuts and local splits.", dcembed.solve),
+        Method("shared", "shared", "The paper's method, one column per hidden unit.", dcembed.solve, settings=paper("shared")),
+        Method(
+            "two-path",
+            "two-path",
+            "The paper's ablation, both components layer by layer.",
+            dcembed.solve,
+            why_not={"pooling": "with one hidden layer it is the same as shared"},
+            settings=paper("two-path"),
+        ),
+        baseline("big-m", "big-M", "One binary per open ReLU, bounds from intervals."),
+        baseline("big-m-obbt", "big-M + OBBT", "The same after bound tightening, whose time is not counted."),
+        baseline(
+            "pgd",
+            "PGD",
+            "Projected gradients with a line search between feasible and infeasible iterates.",
+            why_not={"water": _NO_INTEGERS, "pooling": _NO_INTEGERS},
+        ),
+        baseline("complementarity", "complementarity", "The complementarity DCA of Liu and Dvorkin."),
+        baseline("awasthi", "DCA (Awasthi)", "The DCA of Awasthi et al. for scalar objectives.", why_not={"qp": _SCALAR, "water": _SCALAR}),
+        Method(
+            "greedy",
+            "greedy",
+            "Samples in the order of their own treatment cost, as long as the budgets last.",
+            solve_of("methods.greedy"),
+            why_not=dict.fromkeys(("qp", "pooling"), "it is a heuristic for water treatment"),
+            rooms=PROBLEM_ROOMS,
+            sources=("methods/greedy.py",),
+        ),
+        peer(
+            "gurobi-ml",
+            "Gurobi ML",
+            "gurobi-machinelearning on Gurobi, MIPFocus = 1.",
+            "gurobi_ml_",
+            packages=("gurobipy", "gurobi_ml", "torch"),
+        ),
+        peer(
+            "pyscipopt-ml",
+            "PySCIPOpt-ML",
+            "PySCIPOpt-ML on SCIP, big-M formulation.",
+            "pyscipopt_ml_",
+            packages=("pyscipopt", "pyscipopt_ml", "torch"),
+        ),
+        peer(
+            "omlt",
+            "OMLT",
+            "OMLT's big-M formulation in Pyomo, on HiGHS; on SCIP where the objective is quadratic.",
+            "omlt_",
+            packages=("pyomo", "omlt", "pyscipopt"),
+        ),
+    )
+}

@@ -1,0 +1,139 @@
+"""The experiments: which sizes there are and how an instance of a size and trial is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.problems.instance import Instance
+from benchmarks.problems.pooling import build_pooling, find_pooling, optimum
+from benchmarks.problems.qp import build_qp, find_qp, read_qp_size
+from benchmarks.problems.sizes import read_number
+from benchmarks.problems.water import build_water, find_water
+
+NUM_TRIALS = 3
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One sweep over sizes.
+
+    Parameters
+    ----------
+    name
+        What the command line calls it.
+    family
+        What records call it: two sweeps may share instances.
+    title, axis
+        For a person: what it is, and what a size means.
+    sizes, beyond, short
+        The paper's sizes, those beyond it, and those of the short run.
+    files
+        (size, trial) -> the data files of the instance; raises SizeError or MissingDataError.
+    build
+        (size, trial) -> instance.
+    order
+        Size -> number on the axis; None for a size of the family that is not in this sweep.
+    sign
+        -1 where a person thinks of the objective as maximized: it is shown with this factor.
+    optimum
+        Size -> true optimum, where it can be enumerated.
+    initial_penalty
+        tau_0 of the paper; None where it states none.
+    """
+
+    name: str
+    family: str
+    title: str
+    axis: str
+    sizes: tuple[str, ...]
+    beyond: tuple[str, ...]
+    short: tuple[str, ...]
+    files: Callable[[str, int], tuple[Path, ...]]
+    build: Callable[[str, int], Instance]
+    order: Callable[[str], int | None]
+    sign: int = 1
+    optimum: Callable[[str], float] | None = None
+    initial_penalty: float | None = None
+
+
+def _width(size: str) -> int | None:
+    width, depth, _ = read_qp_size(size)
+    return width if depth == 3 else None
+
+
+def _depth(size: str) -> int | None:
+    width, depth, _ = read_qp_size(size)
+    return depth if width == 64 else None
+
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            name="qp-width",
+            family="qp",
+            title="Synthetic QP, wider networks",
+            axis="width (depth 3)",
+            sizes=("8x3", "16x3", "32x3", "64x3", "128x3", "256x3"),
+            beyond=("512x3", "1024x3"),
+            short=("256x3",),
+            files=find_qp,
+            build=build_qp,
+            order=_width,
+            initial_penalty=100.0,
+        ),
+        Experiment(
+            name="qp-depth",
+            family="qp",
+            title="Synthetic QP, deeper networks",
+            axis="depth (width 64)",
+            sizes=("64x1", "64x2", "64x3", "64x4", "64x5", "64x6"),
+            beyond=("64x8", "64x12"),
+            short=("64x1", "64x6"),
+            files=find_qp,
+            build=build_qp,
+            order=_depth,
+            initial_penalty=100.0,
+        ),
+        Experiment(
+            name="water",
+            family="water",
+            title="Water treatment",
+            axis="samples",
+            sizes=("25", "50", "100", "200", "400", "800"),
+            beyond=("1065",),
+            short=("25", "800"),
+            files=find_water,
+            build=build_water,
+            order=read_number,
+            sign=-1,
+            initial_penalty=10.0,
+        ),
+        Experiment(
+            name="pooling",
+            family="pooling",
+            title="Pooling with a neural second stage",
+            axis="scenarios",
+            sizes=("12", "13", "14", "15", "16", "17"),
+            beyond=("46", "100"),
+            short=("17",),
+            files=find_pooling,
+            build=build_pooling,
+            order=lambda size: read_number(size) ** 3,
+            sign=-1,
+            optimum=lambda size: optimum(read_number(size)),
+        ),
+    )
+}
+
+
+def of_family(family: str) -> Experiment:
+    """Any experiment that builds the instances of a family."""
+    return next(e for e in EXPERIMENTS.values() if e.family == family)
+
+
+def belongs(experiment: Experiment, family: str, size: str) -> bool:
+    """Whether a record is in the sweep of an experiment."""
+    return experiment.family == family and experiment.order(size) is not None

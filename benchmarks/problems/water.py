@@ -1,0 +1,103 @@
+"""Water treatment (section 5.2 of the paper): how many samples can shared treatment budgets make potable?
+
+x_i = b_i - r_i + a_i,   y_i = 1  =>  score(x_i) >= 1e-4,   sum r <= R,   sum a <= A,   maximize sum y
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.problems.data import data_file
+from benchmarks.problems.instance import Instance
+from benchmarks.problems.sizes import read_number
+from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
+
+NUM_FEATURES = 9
+MARGIN = 1e-4
+# Ranges of the budgets in the order of the features.
+LOW = np.array([1.8, 20, 180, 0.9, 19, 19, 1.2, 4.5, 0.9])
+HIGH = np.array([2.5, 25, 250, 1.1, 21, 21, 1.8, 6, 1.1])
+
+
+def find_water(size: str, trial: int) -> tuple[Path, ...]:
+    """The data files of an instance."""
+    read_number(size)
+    return data_file("water_quality.csv"), data_file("water_classifier.npz")
+
+
+def build_water(size: str, trial: int) -> Instance:
+    """The instance of a size and trial."""
+    return water_instance(load_water_network(), read_number(size), trial)
+
+
+def load_water_network() -> Network:
+    """The classifier on raw features; its output is the logit."""
+    return load_network(data_file("water_classifier.npz"))
+
+
+def budgets(data_seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Removal and addition budgets."""
+    rng = np.random.RandomState(data_seed)
+    return rng.uniform(LOW, HIGH), rng.uniform(LOW, HIGH)
+
+
+def untreated_samples(num_samples: int, cohort: int) -> np.ndarray:
+    """The features of the first samples of a cohort, shape (N, 9)."""
+    features = np.genfromtxt(data_file("water_quality.csv"), delimiter=",", skip_header=1)[:, :NUM_FEATURES]
+    with np.load(data_file("water_classifier.npz")) as archive:
+        pool = archive["pool_rows"]
+    return features[np.random.RandomState(cohort).permutation(pool)[:num_samples]]
+
+
+def with_score_columns(instance: Instance, num_samples: int) -> Instance:
+    """The same instance as the paper writes it: an extra column for each score, a row that ties it to the prediction, the
+    indicator on the column."""
+    program, embeddings = instance.program, instance.embeddings
+    n = program.num_columns
+    score, extra = embeddings[0].outputs[:, 0], n + np.arange(num_samples)
+    tie = sp.csr_array(
+        (np.repeat([1.0, -1.0], num_samples), (np.tile(np.arange(num_samples), 2), np.concatenate([extra, score]))),
+        shape=(num_samples, n + num_samples),
+    )
+    unit = sp.eye_array(n + num_samples, format="csr")
+    wide = Program(
+        cost=np.concatenate([program.cost, np.zeros(num_samples)]),
+        rows=sp.vstack([sp.hstack([program.rows, sp.csr_array((program.num_rows, num_samples))]), tie], format="csr"),
+        row_lb=np.concatenate([program.row_lb, np.zeros(num_samples)]),
+        row_ub=np.concatenate([program.row_ub, np.zeros(num_samples)]),
+        lb=np.concatenate([program.lb, np.full(num_samples, -np.inf)]),
+        ub=np.concatenate([program.ub, np.full(num_samples, np.inf)]),
+        integer=np.concatenate([program.integer, np.zeros(num_samples, dtype=bool)]),
+        indicators=[Indicator(i.column, 1, unit[[s]], lb=MARGIN) for s, i in zip(extra, program.indicators, strict=True)],
+    )
+    inputs = embeddings[0].inputs
+    matrix = sp.hstack([inputs.matrix, sp.csr_array((inputs.matrix.shape[0], num_samples))], format="csr")
+    embedding = Embedding(embeddings[0].network, AffineInputs(matrix, inputs.offset), score)
+    return Instance(instance.name + ", score columns", wide, (embedding,), [np.zeros(n + num_samples)])
+
+
+def water_instance(network: Network, num_samples: int, cohort: int) -> Instance:
+    """Columns r (N x 9), a (N x 9), scores s (N), decisions y (N)."""
+    size = NUM_FEATURES * num_samples
+    n = 2 * size + 2 * num_samples
+    score, decision = 2 * size + np.arange(num_samples), 2 * size + num_samples + np.arange(num_samples)
+    treat = sp.csr_array((np.repeat([-1.0, 1.0], size), (np.tile(np.arange(size), 2), np.arange(2 * size))), shape=(size, n))
+    feature = np.tile(np.arange(NUM_FEATURES), num_samples)
+    use = sp.csr_array((np.ones(2 * size), (np.concatenate([feature, NUM_FEATURES + feature]), np.arange(2 * size))), shape=(18, n))
+    cost, lb, ub = np.zeros(n), np.zeros(n), np.full(n, np.inf)
+    cost[decision], lb[score], ub[decision] = -1.0, -np.inf, 1.0
+    unit = sp.eye_array(n, format="csr")
+    program = Program(
+        cost=cost,
+        rows=use,
+        row_ub=np.concatenate(budgets()),
+        lb=lb,
+        ub=ub,
+        integer=decision,
+        indicators=[Indicator(y, 1, unit[[s]], lb=MARGIN) for s, y in zip(score, decision, strict=True)],
+    )
+    embedding = Embedding(network, AffineInputs(treat, untreated_samples(num_samples, cohort)), score)
+    return Instance(f"water N={num_samples} cohort {cohort}", program, (embedding,), [np.zeros(n)])

@@ -1,0 +1,1 @@
+"""Records summed up, drawn and written as one page."""

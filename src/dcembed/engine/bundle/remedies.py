@@ -1,0 +1,81 @@
+"""What is tried, in this order, when a model promises nothing any more. The first that applies makes the next state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
+from dcembed.engine.bundle.master import TIGHT_GAP, tightened
+from dcembed.engine.bundle.model import recenter, turn
+from dcembed.engine.bundle.state import State, redrawn
+from dcembed.engine.problem import Problem
+from dcembed.run.clock import Clock
+
+# Sizes of further boxes, relative to the last that brought something, before the point counts as a local solution: finer ones,
+# where the split is tighter, and with integers also wider ones, where the master sees other combinations.
+BOXES_CONTINUOUS = (0.25, 0.0625)
+BOXES_INTEGER = (0.25, 4.0, 16.0)
+
+# A remedy knows the problem, the state, the gap at which the last master ended, and the time.
+Remedy = Callable[[Problem, State, float, Clock], State | None]
+
+
+def solve_better(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """A master that was solved to a loose gap is solved to a smaller one."""
+    if state.model.gap <= TIGHT_GAP or gap <= TIGHT_GAP:
+        return None
+    return replace(state, model=replace(state.model, gap=tightened(min(state.model.gap, gap))))
+
+
+def turn_kinks(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """The tangents on the other side of the kinks at the point."""
+    if state.model.is_turned or state.model.looks:
+        return None
+    model = turn(state.model, state.point)
+    return replace(state, model=model) if model is not None else None
+
+
+def look_along_integers(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """What a step of one in each integer really changes, in place of its slope."""
+    steps, model = step_columns(problem.embedded), state.model
+    if model.looks >= num_looks(problem.embedded, steps):
+        return None
+    side = 1.0 if model.looks == 0 else -1.0
+    tangents = look_ahead(model.split, state.point.w, steps, problem.host_box, side, lambda: clock.ended() is not None)
+    return replace(state, model=replace(model, tangents=tangents, looks=model.looks + 1))
+
+
+def raise_penalty(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """An infeasible point calls for a larger penalty, as long as there is one."""
+    if state.point.is_feasible(problem.options.feasibility_tol) or state.penalty.is_largest:
+        return None
+    return replace(state, penalty=state.penalty.grown(), model=recenter(state.model, state.point))
+
+
+def return_to_feasible(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible."""
+    if state.point.is_feasible(problem.options.feasibility_tol) or state.reserve is None:
+        return None
+    back = replace(state, point=state.reserve, reserve=None, penalty=state.penalty.hardened())
+    return redrawn(problem, back, state.model.region.radius)
+
+
+def change_box(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """A finer split on a smaller box, or other integers in a larger one."""
+    boxes = BOXES_INTEGER if problem.embedded.host.integer.any() else BOXES_CONTINUOUS
+    if state.num_fruitless == len(boxes) or state.first.columns.size == 0 or problem.options.decomposition == "global":
+        return None
+    drawn = redrawn(problem, state, boxes[state.num_fruitless] * state.fruitful_radius)
+    return replace(drawn, num_fruitless=state.num_fruitless + 1)
+
+
+REMEDIES: tuple[Remedy, ...] = (solve_better, turn_kinks, look_along_integers, raise_penalty, return_to_feasible, change_box)
+
+
+def remedy(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """The state after the first remedy that applies; None where nothing is left to try."""
+    for each in REMEDIES:
+        if (after := each(problem, state, gap, clock)) is not None:
+            return after
+    return None

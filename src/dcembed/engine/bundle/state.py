@@ -1,0 +1,65 @@
+"""Where the iterations from one start have got to. A step makes a new state; none is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point
+from dcembed.engine.bundle.master import first_gap
+from dcembed.engine.bundle.model import Model, build_model, redraw
+from dcembed.engine.bundle.region import Region, first_region
+from dcembed.engine.outcome import best_of
+from dcembed.engine.problem import Problem
+from dcembed.run.penalty import Penalty, initial_penalty
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The current point, the model around it, and what is counted.
+
+    Parameters
+    ----------
+    point, penalty, model
+        The current point, the penalty, and the model around the point.
+    first
+        The box around the start; others are drawn by its widths.
+    best
+        The best feasible point of this start.
+    reserve
+        The best candidate among them, as long as the start has not gone back to it.
+    last_candidate
+        Columns of the last candidate.
+    fruitful_radius
+        Radius of the last box in which a step was made.
+    num_fruitless, num_failed
+        Boxes without a step since then, and solver failures in a row.
+    num_held
+        How many of the next masters hold the integers of the point.
+    """
+
+    point: Point
+    penalty: Penalty
+    model: Model
+    first: Region
+    best: Point | None
+    reserve: Point | None
+    last_candidate: Array
+    fruitful_radius: float
+    num_fruitless: int = 0
+    num_failed: int = 0
+    num_held: int = 0
+
+
+def begin(problem: Problem, start: Point) -> State:
+    """The model on the first box around a start."""
+    region = first_region(problem.embedded, start.w, problem.box)
+    model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers))
+    best = best_of((start,), problem.options.feasibility_tol)
+    penalty = initial_penalty(problem.options, problem.embedded, start)
+    return State(start, penalty, model, region, best, best, start.w, region.radius)
+
+
+def redrawn(problem: Problem, state: State, radius: float) -> State:
+    """The same with a model on another box around the point."""
+    return replace(state, model=redraw(problem, state.model, state.first.around(state.point.w, radius), state.point))

@@ -1,0 +1,38 @@
+"""How one start ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcembed.embedded.point import Point
+from dcembed.result import Status
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a start.
+
+    Parameters
+    ----------
+    status
+        Why it ended.
+    point
+        Where it ended: a local solution where the status says so.
+    best
+        The best feasible point that it met, None for none.
+    """
+
+    status: Status
+    point: Point
+    best: Point | None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether another start that meets `point` has nothing to add."""
+        return self.status in (Status.LOCALLY_SOLVED, Status.LOCALLY_INFEASIBLE)
+
+
+def best_of(points: tuple[Point | None, ...], feasibility_tol: float) -> Point | None:
+    """The best of the feasible ones, the first of equals."""
+    feasible = [point for point in points if point is not None and point.is_feasible(feasibility_tol)]
+    return min(feasible, key=lambda point: point.objective, default=None)

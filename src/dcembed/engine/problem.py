@@ -1,0 +1,126 @@
+"""What all starts of a run share: the problem, the settings, and what is computed from them once. Nothing in it changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.lazy_epigraph import build_lazy
+from dcembed.embedded.measurements import input_box, kept_affine, largest_kept
+from dcembed.embedded.shared_epigraph import build_shared
+from dcembed.embedded.two_path_epigraph import build_two_path
+from dcembed.engine.subproblem import Reach, Subproblem
+from dcembed.options import Options
+from dcembed.program.indicators import missing_bound
+from dcembed.program.tightening import Box, tighten
+from dcembed.solvers import choose_backend
+from dcembed.solvers.base import SessionOptions
+from dcembed.solvers.failover import Solver
+
+FORMULATIONS = {"lazy": build_lazy, "shared": build_shared, "two-path": build_two_path}
+
+# Numbers that the split of all boxes may hold, about 1 GB. The open units of a box are not known in advance; half of all is ample.
+MAX_LOCAL_ENTRIES = 125_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An embedded problem with every choice made.
+
+    Parameters
+    ----------
+    embedded
+        The problem.
+    options
+        The settings, every "auto" decided; without the callback, which is the journal's to call.
+    subproblem
+        What all subproblems have in common.
+    box
+        Bounds of the columns that the rows of the host imply.
+    solver
+        The backend that a start begins with.
+    """
+
+    embedded: EmbeddedProgram
+    options: Options
+    subproblem: Subproblem
+    box: Box
+    solver: Solver
+
+    @cached_property
+    def kept_affine(self) -> tuple[sp.csr_array, Array]:
+        """The affine part of every G in the split for the whole input space."""
+        return kept_affine(self.embedded)
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """How far the measurements go over the whole host, where restrictions are behind indicators."""
+        if not self.has_switched_rows:
+            return None
+        return Reach(self.box, largest_kept(self.embedded, *self.box))
+
+    @property
+    def host_box(self) -> Box:
+        """The bounds that the host itself gives."""
+        return Box(self.embedded.host.lb, self.embedded.host.ub)
+
+    @property
+    def has_switched_rows(self) -> bool:
+        """Whether a neural restriction is behind an indicator."""
+        return bool((self.embedded.restrictions.indicator >= 0).any())
+
+
+def build_problem(embedded: EmbeddedProgram, options: Options) -> Problem:
+    """Decide what is open and compute what starts share."""
+    chosen = replace(_choose(options, embedded), callback=None)
+    problem = Problem(
+        embedded=embedded,
+        options=chosen,
+        subproblem=Subproblem(embedded, FORMULATIONS[chosen.formulation](embedded)),
+        box=tighten(embedded.host),
+        solver=Solver(
+            choose_backend(embedded.host.problem_class, options.solver),
+            SessionOptions(options.threads, options.seed, options.solver_options),
+        ),
+    )
+    if problem.has_switched_rows:
+        _check_reach(problem)
+    return problem
+
+
+def _choose(options: Options, embedded: EmbeddedProgram) -> Options:
+    """The options with every "auto" decided."""
+    formulation = "lazy" if options.formulation == "auto" else options.formulation
+    decomposition = options.decomposition
+    if decomposition == "auto":
+        decomposition = "local" if formulation == "lazy" and _is_worth_a_local_split(embedded) else "global"
+    return replace(options, formulation=formulation, decomposition=decomposition)
+
+
+def _is_worth_a_local_split(embedded: EmbeddedProgram) -> bool:
+    """Deep enough to gain by it, small enough to afford it.
+
+    With one stage the components are sums of single units; whether a settled unit is substituted or linearized makes no difference.
+    """
+    deep = any(len(measured.network.stages) > 1 for measured in embedded.networks)
+    entries = sum(measured.num_blocks * (measured.network.num_hidden / 2) ** 2 for measured in embedded.networks)
+    return deep and entries <= MAX_LOCAL_ENTRIES
+
+
+def _check_reach(problem: Problem) -> None:
+    """An input without bounds leaves a network behind an indicator without a largest value: name its column."""
+    embedded, (lb, ub) = problem.embedded, problem.box
+    if all(np.isfinite(side).all() for measured in embedded.networks for side in input_box(measured, lb, ub)):
+        return
+    largest = problem.reach.largest if problem.reach is not None else np.zeros(0)
+    endless = np.isinf(largest) & np.concatenate([[False], embedded.restrictions.indicator >= 0])
+    for measured in embedded.networks:
+        maps = measured.map_of[measured.terms.block[endless[measured.terms.measurement]]]
+        for column in measured.maps[measured.rows_of(maps).reshape(-1)].indices:
+            if np.isinf(lb[column]) or np.isinf(ub[column]):
+                raise missing_bound(embedded.host, int(column), "lower" if np.isinf(lb[column]) else "upper")

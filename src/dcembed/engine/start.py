@@ -1,0 +1,29 @@
+"""One start: a function of the problem, the starting point and what earlier starts have settled, to an outcome.
+
+Whatever it changes on its way is its own: it opens its solvers and closes them. The journal hears of every point and step, and is
+asked for the time alone, so that the same start gives the same outcome wherever and whenever it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point
+from dcembed.engine.bundle.loop import run_bundle
+from dcembed.engine.ccp.loop import run_ccp
+from dcembed.engine.outcome import Outcome
+from dcembed.engine.problem import Problem
+from dcembed.engine.workshop import open_workshop
+from dcembed.run.journal import Journal
+
+
+def run_start(problem: Problem, point: Point, number: int, settled: Sequence[Array], journal: Journal) -> Outcome:
+    """Run from a point; `settled` are points where earlier starts have ended, at which this one has nothing to add."""
+    with open_workshop(problem, journal) as workshop:
+        if problem.options.formulation == "lazy":
+            outcome = run_bundle(problem, workshop, point, number, settled)
+        else:
+            outcome = run_ccp(problem, workshop, point, number)
+        journal.use(workshop.master.solver.backend)
+    return outcome

@@ -1,0 +1,120 @@
+"""What one start works with: its subproblem and its host inside a solver, and the journal it writes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point
+from dcembed.engine.cuts import CutPool
+from dcembed.engine.problem import Problem
+from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, restriction_rows
+from dcembed.program.tightening import Box
+from dcembed.run.completion import take
+from dcembed.run.host import HostProblem, open_host
+from dcembed.run.journal import Journal
+from dcembed.run.penalty import Penalty
+from dcembed.run.starts import is_infeasible
+from dcembed.solvers.base import Limits, Solution
+from dcembed.solvers.failover import LastingSession, Solver
+
+
+class Master:
+    """The subproblem inside a solver, edited in place. Whatever is solved was written right before."""
+
+    def __init__(self, subproblem: Subproblem, solver: Solver) -> None:
+        self._subproblem = subproblem
+        self._session = LastingSession(fixed_program(subproblem), solver)
+        self._box: Box | None = None
+        # Which cuts the rows behind the restrictions are.
+        self._cuts = np.zeros(0, dtype=np.int64)
+
+    @property
+    def solver(self) -> Solver:
+        """The backend in use."""
+        return self._session.solver
+
+    def open(self) -> None:
+        """Open the solver now, so that mistakes in the problem show at once."""
+        self._session.open()
+
+    def write(self, majorant: Majorant, penalty: Penalty, box: Box, pool: CutPool | None = None) -> None:
+        """Put a model of the problem into the solver: around a point, inside a box, with cuts in place of epigraph rows if need be."""
+        subproblem = self._subproblem
+        self._limit(box, penalty.slack_ub)
+        self._session.set_cost(*costs(subproblem, majorant, penalty.value))
+        matrix, rhs = restriction_rows(subproblem, majorant)
+        below, origin = np.full(rhs.size, -np.inf), None
+        if pool is not None:
+            cuts = pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks)
+            matrix = sp.csr_array(sp.vstack([matrix, cuts], format="csr"))
+            origin = np.concatenate([np.arange(rhs.size), pool.places_in(self._cuts, rhs.size)])
+            below, rhs = np.concatenate([below, pool.constant]), np.concatenate([rhs, np.full(pool.num_cuts, np.inf)])
+            self._cuts = pool.numbers
+        self._session.replace_rows(subproblem.first_restriction, matrix, below, rhs, origin)
+
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
+        """Solve what was written."""
+        return self._session.solve(limits, start, relax)
+
+    def reopen(self) -> None:
+        """A fresh session after a failure."""
+        self._session.reopen()
+        self._box = None
+
+    def close(self) -> None:
+        """Release what the solver holds."""
+        self._session.close()
+
+    def _limit(self, box: Box, slack_ub: float) -> None:
+        epigraph, num_slacks = self._subproblem.epigraph, self._subproblem.num_slacks
+        free = np.full(epigraph.num_columns, np.inf)
+        wanted = Box(
+            np.concatenate([box.lb, epigraph.lb, np.zeros(num_slacks)]), np.concatenate([box.ub, free, np.full(num_slacks, slack_ub)])
+        )
+        if self._box is None or not (np.array_equal(wanted.lb, self._box.lb) and np.array_equal(wanted.ub, self._box.ub)):
+            self._session.set_bounds(*wanted)
+            self._box = wanted
+
+
+@dataclass(frozen=True, eq=False)
+class Workshop:
+    """The solvers of one start, and the journal."""
+
+    master: Master
+    host: HostProblem
+    journal: Journal
+
+    def host_is_infeasible(self) -> bool:
+        """A subproblem has slacks on its neural rows, so it is infeasible only with the host; solvers err, so ask again."""
+        return is_infeasible(self.host, self.journal.clock.limits())
+
+
+@contextmanager
+def open_workshop(problem: Problem, journal: Journal) -> Iterator[Workshop]:
+    """Solvers for one start."""
+    solver = replace(problem.solver, note=journal.log.note)
+    workshop = Workshop(Master(problem.subproblem, solver), open_host(problem.embedded, problem.box, solver), journal)
+    try:
+        workshop.master.open()
+        yield workshop
+    finally:
+        workshop.master.close()
+        workshop.host.session.close()
+
+
+def take_candidate(problem: Problem, workshop: Workshop, solution: Solution, penalty: Penalty) -> tuple[Point | None, tuple[Point, ...]]:
+    """The solver's point, or its completion where that is the better one; and all points that were measured."""
+    if solution.x is None or not np.isfinite(solution.x).all():
+        return None, ()
+    taken = take(workshop.journal, workshop.host, solution.x[: problem.embedded.host.num_columns])
+    if taken.completed is None:
+        return taken.point, (taken.point,)
+    is_better = taken.completed.merit(penalty.value) <= taken.point.merit(penalty.value)
+    completes = is_better and taken.completed.is_feasible(problem.options.feasibility_tol)
+    return taken.completed if completes else taken.point, (taken.point, taken.completed)

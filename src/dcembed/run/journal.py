@@ -1,0 +1,168 @@
+"""The journal of a run: every method writes down what it does, and nothing that is written there is lost.
+
+The best point, the history and the live log are kept here and nowhere else. A method tells the journal of each point it has measured
+and of each step it has made; it asks it for nothing but the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.point import Point
+from dcembed.result import Iteration, Result, Sizes, Status, build_result
+from dcembed.run.arguments import Arguments
+from dcembed.run.clock import Clock, hear_interrupts
+from dcembed.run.incumbent import Incumbent
+from dcembed.run.log import RunLog
+from dcembed.solvers.base import Backend
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step of a method.
+
+    Parameters
+    ----------
+    start, number
+        From which start, and the how manieth from there.
+    last
+        The point it was made from.
+    candidate
+        What came of it; None for nothing.
+    penalty, is_hard
+        The penalty, and whether no slack was allowed at all.
+    message
+        What the solver said.
+    """
+
+    start: int
+    number: int
+    last: Point | None
+    candidate: Point | None
+    penalty: float
+    message: str
+    is_hard: bool = False
+
+
+class Journal:
+    """What happens in a run. Inside, everything is minimized; what people see has the sense of their program."""
+
+    def __init__(self, arguments: Arguments, embedded: EmbeddedProgram, clock: Clock) -> None:
+        self.arguments, self.embedded, self.clock = arguments, embedded, clock
+        self.log = RunLog(arguments.options.verbose)
+        self.incumbent = Incumbent(arguments.options.feasibility_tol)
+        self.history: list[Iteration] = []
+        self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
+        self._is_announced = False
+        # Improving points that have been shown with a line of the log.
+        self._num_shown = 0
+
+    def announce(self, method: str, solver: Backend, sizes: Sizes) -> None:
+        """Show what the method is, what it solves with, and how large its problem is."""
+        self._sizes, self._is_announced = sizes, True
+        self.log.header(sizes, method, self.arguments.program.problem_class, solver.name)
+        self.use(solver)
+
+    def use(self, solver: Backend) -> None:
+        """Note which solver is at work."""
+        self._solver = solver.name
+        if self.arguments.options.threads > 1 and not solver.has_threads:
+            self.log.note(f"{solver.name} works on one thread; threads={self.arguments.options.threads} makes no difference to it.")
+
+    def start(self, number: int, point: Point) -> None:
+        """A starting point."""
+        self.offer(point)
+        is_new = self._has_news()
+        if self._is_announced:
+            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._best, is_new)
+
+    def offer(self, point: Point) -> None:
+        """A point that was measured: it is kept if it is the best so far."""
+        self.incumbent.offer(point, self.clock.seconds)
+
+    def step(self, step: Step) -> None:
+        """A step that was made; the user's callback may end the run here."""
+        last, candidate = step.last, step.candidate
+        record = Iteration(
+            start=step.start,
+            number=step.number,
+            seconds=self.clock.seconds,
+            objective=self._sense * candidate.objective if candidate else np.nan,
+            violation=candidate.violation if candidate else np.inf,
+            merit=candidate.merit(step.penalty) if candidate else np.nan,
+            point_merit=last.merit(step.penalty) if last else np.nan,
+            penalty=np.inf if step.is_hard else step.penalty,
+            step=float(np.abs(candidate.w - last.w).max(initial=0.0)) if candidate and last else np.nan,
+            solver_status=step.message,
+            is_incumbent=self._has_news(),
+        )
+        self.history.append(record)
+        self.log.iteration(record, self._best)
+        callback = self.arguments.options.callback
+        if callback is not None and callback(record):
+            self.clock.stop()
+
+    def result(self, status: Status, preparation_seconds: float = 0.0) -> Result:
+        """The best point, measured once more."""
+        arguments, best = self.arguments, self.incumbent.point
+        result = build_result(
+            status,
+            best.x if best is not None else None,
+            arguments.program,
+            arguments.embeddings,
+            arguments.options.feasibility_tol,
+            incumbents=[(seconds, self._sense * objective) for seconds, objective in self.incumbent.trace],
+            incumbent_points=self.incumbent.points,
+            history=self.history,
+            seconds=self.clock.seconds,
+            solver=self._solver,
+            sizes=self._sizes,
+            preparation_seconds=preparation_seconds,
+        )
+        self.log.summary(result)
+        return result
+
+    @property
+    def _sense(self) -> float:
+        return self.arguments.program.sense
+
+    @property
+    def _best(self) -> float:
+        point = self.incumbent.point
+        return self._sense * point.objective if point is not None and self.incumbent.is_feasible else np.nan
+
+    def _has_news(self) -> bool:
+        """Whether the best feasible point has improved since it was last shown."""
+        before, self._num_shown = self._num_shown, len(self.incumbent.trace)
+        return self._num_shown > before
+
+
+@contextmanager
+def open_journal(arguments: Arguments) -> Iterator[Journal]:
+    """Start the clock, hear Ctrl-C, and write the problem as methods take it."""
+    clock = Clock(arguments.options.time_limit)
+    with hear_interrupts(clock):
+        yield Journal(arguments, eliminate(arguments.minimized, arguments.embeddings), clock)
+
+
+def count_sizes(embedded: EmbeddedProgram, added_columns: int, added_rows: int, slacks: int = 0, added_binaries: int = 0) -> Sizes:
+    """What the problem has, and what a method adds to it."""
+    return Sizes(
+        host_columns=embedded.program.num_columns,
+        host_rows=embedded.program.num_rows,
+        integers=embedded.program.num_integers,
+        networks=len(embedded.networks),
+        evaluations=sum(measured.num_blocks for measured in embedded.networks),
+        hidden_units=sum(measured.num_blocks * measured.network.num_hidden for measured in embedded.networks),
+        neural_rows=embedded.restrictions.num_restrictions,
+        added_columns=added_columns,
+        added_rows=added_rows,
+        slacks=slacks,
+        added_binaries=added_binaries,
+    )

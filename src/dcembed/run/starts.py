@@ -1,0 +1,75 @@
+"""Where a run begins: points of the host alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.point import Point, measure_point
+from dcembed.embedded.verify import predict
+from dcembed.result import Status
+from dcembed.run.host import HostProblem, release
+from dcembed.solvers.base import Limits, Solution, SolveStatus
+
+_FAILED = {
+    SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
+    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
+    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
+    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
+}
+
+
+def measure_start(embedded: EmbeddedProgram, w: Array) -> Point:
+    """A starting point given by its kept columns, with true predictions in their place."""
+    if embedded.linked.size:
+        # Predictions that are columns of the host are the only ones that a start could have wrong.
+        w = embedded.lower(predict(embedded.embeddings, embedded.lift(w)))
+    return measure_point(embedded, w)
+
+
+def no_start(solution: Solution) -> Status:
+    """What a run reports that found no point to start from."""
+    return _FAILED.get(solution.status, Status.NUMERICAL_ERROR)
+
+
+def find_start(problem: HostProblem, limits: Limits) -> Solution:
+    """An optimal point of the host without its neural parts, or any feasible one where that is unbounded."""
+    release(problem)
+    solution = problem.session.solve(limits)
+    if solution.status is SolveStatus.UNBOUNDED:
+        host = problem.embedded.host
+        problem.session.set_cost(np.zeros(host.num_columns), host.offset)
+        solution = problem.session.solve(limits)
+        problem.session.set_cost(host.cost, host.offset)
+    return solution
+
+
+def is_infeasible(problem: HostProblem, limits: Limits) -> bool:
+    """Whether the host alone has no point."""
+    return find_start(problem, limits).status is SolveStatus.INFEASIBLE
+
+
+def random_start(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
+    """A feasible point of the host, at random: half way between two points with the same integers where random objectives are best."""
+    release(problem)
+    host = problem.embedded.host
+    first = _random_vertex(problem, rng, limits)
+    if first is None:
+        return None
+    held = host.integer
+    fixed = np.clip(np.round(first), host.lb, host.ub)
+    problem.session.set_bounds(np.where(held, fixed, host.lb), np.where(held, fixed, host.ub))
+    second = _random_vertex(problem, rng, limits)
+    release(problem)
+    return first if second is None else (first + second) / 2
+
+
+def _random_vertex(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
+    """Where an objective with random coefficients, alike on all columns in relation to their ranges, is best."""
+    host = problem.embedded.host
+    width = np.where(np.isfinite(host.ub - host.lb), np.maximum(host.ub - host.lb, 1e-9), 1.0)
+    problem.session.set_cost(rng.standard_normal(host.num_columns) / width, host.offset)
+    solution = problem.session.solve(limits)
+    problem.session.set_cost(host.cost, host.offset)
+    return solution.x

@@ -1,0 +1,61 @@
+"""One process a run: failures are reported, never raised, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import misbehaving
+import pytest
+
+from benchmarks.harness.job import Job, to_record
+from benchmarks.harness.process import run_apart
+from benchmarks.harness.records import append_record, read_records
+
+
+def test_an_answer_comes_back_with_time_and_memory():
+    report = run_apart(misbehaving.answer, 4, 60.0)
+    assert report.answer == {"twice": 8}
+    assert report.failure is None
+    assert report.memory > 5
+    assert report.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "failure", "note"),
+    [(misbehaving.crash, "crashed", "ValueError: nothing can be done with 7"), (misbehaving.die, "crashed", "exit code 3")],
+)
+def test_a_method_that_crashes_is_recorded(function, failure, note, tmp_path):
+    report = run_apart(function, 7, 60.0)
+    record = to_record(Job("water", "3", 0, "greedy", 5.0), report)
+    append_record(tmp_path / "records.csv", record)
+    (read,) = read_records(tmp_path / "records.csv")
+    assert read.status == failure
+    assert note in read.note
+    assert read.objective is None
+
+
+def test_a_method_that_hangs_is_killed_with_all_it_started(tmp_path):
+    report = run_apart(misbehaving.hang, str(tmp_path / "pid"), 3.0)
+    assert report.failure == "killed"
+    assert "after 3 s" in report.note
+    assert not _is_alive(int((tmp_path / "pid").read_text()))
+
+
+def test_memory_counts_up_to_the_moment_the_method_is_done():
+    small, large = (run_apart(misbehaving.use_memory, megabytes, 60.0) for megabytes in (10, 100))
+    assert 60 < large.memory - small.memory < 300
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs; it may take a moment to go, and stays as a shadow until someone has asked for its exit code."""
+    for _ in range(50):
+        try:
+            os.kill(pid, 0)
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return False
+        except OSError:
+            return False
+        time.sleep(0.1)
+    return True
