@@ -23,11 +23,12 @@ T = TypeVar("T")
 
 def reject_unknown_names(cls: type[T]) -> type[T]:
     """Make an unknown keyword an OptionError that lists the known ones."""
-    init = cls.__init__
+    init: Callable[..., None] = cls.__init__
+    # It cannot tell that `cls` is a dataclass.
     known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
 
     @functools.wraps(init)
-    def checked(self, **kwargs) -> None:
+    def checked(self: T, **kwargs: object) -> None:
         for name in kwargs:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
@@ -35,7 +36,8 @@ def reject_unknown_names(cls: type[T]) -> type[T]:
                 raise OptionError(f"Options: unknown option {name!r}.{hint} Accepted: {', '.join(known)}.")
         init(self, **kwargs)
 
-    cls.__init__ = checked  # type: ignore[method-assign]
+    # A class decorator that changes how instances are made is beyond the type checker.
+    cls.__init__ = checked  # type: ignore[method-assign, assignment]
     return cls
 
 

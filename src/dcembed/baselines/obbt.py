@@ -151,7 +151,8 @@ def _narrow(bounds: tuple[Array, Array], blocks: Array, tight: Array, shift: Arr
 def _shift(network: Network, offset: Array) -> Array:
     """What the constants in the inputs add to the first pre-activations, (k, width)."""
     weight = network.stages[0].weights.get(0)
-    return network.stages[0].bias + (offset @ weight.T if weight is not None else np.zeros(1))
+    from_inputs: Array = offset @ weight.T if weight is not None else np.zeros(1)
+    return network.stages[0].bias + from_inputs
 
 
 class _Tightener:

@@ -134,8 +134,9 @@ class _Penalized:
         """Gradient of P on the linear piece at a point."""
         restrictions, w = self.embedded.restrictions, point.w
         excess = np.maximum(restrictions.linear @ w + point.neural[1:] - restrictions.rhs, 0.0)
-        neural = slopes(self.embedded, w).T @ np.concatenate([[1.0], self.penalty * excess])
-        return self.embedded.host.gradient(w) + neural + self.penalty * (restrictions.linear.T @ excess)
+        neural: Array = slopes(self.embedded, w).T @ np.concatenate([[1.0], self.penalty * excess])
+        linear: Array = self.penalty * (restrictions.linear.T @ excess)
+        return self.embedded.host.gradient(w) + neural + linear
 
 
 class _Projection:

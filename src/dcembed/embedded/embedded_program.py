@@ -91,7 +91,8 @@ class EmbeddedProgram:
         """Restrictions that may hold or not for the same network inputs: mask of shape (s,)."""
         free = np.ones(self.host.num_columns)
         free[self.input_columns] = 0.0
-        return (abs(self.restrictions.linear) @ free > 0) | (self.restrictions.indicator >= 0)
+        uses: Array = abs(self.restrictions.linear) @ free
+        return (uses > 0) | (self.restrictions.indicator >= 0)
 
     def lower(self, w: Array) -> Array:
         """The kept columns of a point of the user's program."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.arrays import Array
+from dcembed.arrays import Array, Matrix
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 
@@ -80,6 +80,6 @@ def spread_over_blocks(measured: MeasuredNetwork, weights: list[Array], size: in
     return kept
 
 
-def repeat_over_blocks(block, k: int) -> sp.csr_array:
+def repeat_over_blocks(block: Matrix, k: int) -> sp.csr_array:
     """Block-diagonal matrix with k copies."""
     return sp.csr_array(sp.kron(sp.eye_array(k), block, format="csr"))

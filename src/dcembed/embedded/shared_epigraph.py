@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.epigraph import Array, Epigraph, join, repeat_over_blocks, spread_over_blocks
+from dcembed.embedded.epigraph import Epigraph, join, repeat_over_blocks, spread_over_blocks
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.network import preactivations, units
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array, Matrix
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.epigraph import Array, Epigraph, join, repeat_over_blocks, spread_over_blocks
+from dcembed.embedded.epigraph import Epigraph, join, repeat_over_blocks, spread_over_blocks
 from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.network.affine import Matrix
+from dcembed.network.affine import Affine
 from dcembed.network.network import Network, preactivations, units
 from dcembed.network.split import measure, negative_part, positive_part
 
@@ -59,7 +60,7 @@ def _build(measured: MeasuredNetwork, size: int) -> Epigraph:
     )
 
 
-def _paths(stage, convex: dict[int, int], concave: dict[int, int]) -> tuple[dict[int, Matrix], dict[int, Matrix]]:
+def _paths(stage: Affine, convex: dict[int, int], concave: dict[int, int]) -> tuple[dict[int, Matrix], dict[int, Matrix]]:
     """P and Q of a stage as weights on groups of columns."""
     p, q = {}, {}
     for source, block in stage.weights.items():

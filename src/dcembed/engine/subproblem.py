@@ -95,7 +95,8 @@ class Majorant:
     @cached_property
     def objective_slope(self) -> Array:
         """Of measurement 0, shape (n,)."""
-        return self.slope[[0]].toarray()[0]
+        slope: Array = self.slope[[0]].toarray()[0]
+        return slope
 
 
 def majorize(kept_slope: sp.csr_array, kept_constant: Array, tangents: Tangents, reach: Reach | None) -> Majorant:

@@ -70,7 +70,7 @@ class QuadraticConstraint:
 
     @property
     def num_columns(self) -> int:
-        return self.quadratic.shape[1]
+        return int(self.quadratic.shape[1])
 
     def value(self, w: Array) -> float:
         """1/2 w'Qw + a'w."""
@@ -123,7 +123,7 @@ class ConeConstraint:
 
     @property
     def num_columns(self) -> int:
-        return self.matrix.shape[1]
+        return int(self.matrix.shape[1])
 
     @property
     def num_cones(self) -> int:
@@ -144,7 +144,9 @@ class ConeConstraint:
         scale = np.zeros(self.num_cones)
         np.maximum.at(scale, number, np.abs(value))
         safe = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
-        return safe * np.sqrt(np.bincount(number, (value / safe[number]) ** 2, minlength=self.num_cones)) - head
+        length = safe * np.sqrt(np.bincount(number, (value / safe[number]) ** 2, minlength=self.num_cones))
+        excess: Array = length - head
+        return excess
 
 
 def stack_cones(cones: Sequence[ConeConstraint], num_columns: int) -> ConeConstraint:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from dcembed.result import Status
 from dcembed.solvers.base import Limits
@@ -55,7 +56,7 @@ def hear_interrupts(clock: Clock) -> Iterator[None]:
         return
     previous = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
 
-    def on_interrupt(signum, frame) -> None:
+    def on_interrupt(signum: int, frame: FrameType | None) -> None:
         clock.stop()
         signal.signal(signal.SIGINT, previous)
 

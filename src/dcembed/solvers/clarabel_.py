@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import clarabel
 import numpy as np
@@ -73,7 +74,7 @@ class ClarabelSession(EditedProgram):
             answer = solver.solve()
         return _solution(answer)
 
-    def _conic_form(self) -> tuple[sp.csc_matrix, Array, list]:
+    def _conic_form(self) -> tuple[sp.csc_matrix, Array, list[Any]]:
         """A, b and K of Ax + s = b, s in K: equalities, inequalities, cones."""
         unit = sp.eye_array(self._cost.size, format="csr")
         rows = sp.csr_array(sp.vstack([self._rows, unit]))
@@ -88,7 +89,7 @@ class ClarabelSession(EditedProgram):
         return sp.csc_matrix(matrix), rhs, kinds
 
 
-def _solution(answer) -> Solution:
+def _solution(answer: Any) -> Solution:
     message = str(answer.status)
     status = _STATUS.get(message, SolveStatus.FAILED)
     x = np.array(answer.x)

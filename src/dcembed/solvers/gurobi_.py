@@ -169,7 +169,7 @@ def check_licence(model: gp.Model) -> None:
         model.Params.TimeLimit = seconds
 
 
-def _optimize(model: gp.Model, callback: Callable | None) -> None:
+def _optimize(model: gp.Model, callback: Callable[[gp.Model, int], None] | None) -> None:
     try:
         model.optimize(callback)
     except gp.GurobiError as error:

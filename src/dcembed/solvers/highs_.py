@@ -10,8 +10,9 @@ import atexit
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import highspy
 import numpy as np
@@ -235,8 +236,8 @@ def _accepted_sizes(coefficients: Array) -> str:
     return f"the largest coefficient of the rows is {largest:g} in size, below 1e15 is accepted. Bring rows and columns to similar sizes."
 
 
-def _watch(stop: threading.Event, found: deque[Array], news: threading.Event):
-    def callback(kind, _message, data_out, data_in, _user_data) -> None:
+def _watch(stop: threading.Event, found: deque[Array], news: threading.Event) -> Callable[..., None]:
+    def callback(kind: Any, _message: str, data_out: Any, data_in: Any, _user_data: object) -> None:
         if kind == cb.HighsCallbackType.kCallbackMipImprovingSolution:
             found.append(np.array(data_out.mip_solution))
             news.set()

@@ -7,6 +7,7 @@ before anyone could mind; larger ones run in a process of their own that can be 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -115,7 +116,7 @@ def _is_dense(matrices: dict[str, Any]) -> bool:
     """Whether dense factorizations are quicker: measured on 210 columns and 200 to 1000 rows, by a factor of two."""
     n = matrices["P"].shape[0]
     size = sum(matrix.shape[0] * matrix.shape[1] for matrix in matrices.values())
-    return n <= DENSE_COLUMNS and sum(matrix.nnz for matrix in matrices.values()) > DENSE_SHARE * size
+    return bool(n <= DENSE_COLUMNS and sum(matrix.nnz for matrix in matrices.values()) > DENSE_SHARE * size)
 
 
 def _solution(status_name: str, x: Array) -> Solution:
@@ -124,7 +125,7 @@ def _solution(status_name: str, x: Array) -> Solution:
     return Solution(status, x if usable else None, status_name)
 
 
-def _check_settings(options) -> dict[str, object]:
+def _check_settings(options: Mapping[str, object]) -> dict[str, object]:
     settings = piqp.SparseSolver().settings
     known = [name for name in dir(settings) if not name.startswith("_")]
     for name, value in options.items():

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import IO
 
 import numpy as np
@@ -65,7 +66,7 @@ class RemoteSolver:
         return self._process
 
 
-def serve(solve) -> None:
+def serve(solve: Callable[[Arrays], Arrays]) -> None:
     """The other side: answer requests from standard input until it closes."""
     # What the solver prints goes to standard error; the pipe is for answers.
     with os.fdopen(os.dup(1), "wb") as answers:

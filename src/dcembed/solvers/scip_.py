@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyscipopt
@@ -109,7 +111,7 @@ class ScipSession(EditedProgram):
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
-    def _model(self, deadline: float, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list]:
+    def _model(self, deadline: float, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list[Any]]:
         """The model and its variables; _TooLate where it takes longer than there is time."""
         model = pyscipopt.Model()
         model.hideOutput()
@@ -134,7 +136,7 @@ class ScipSession(EditedProgram):
             self._add_quadratic(model, columns)
         return model, columns
 
-    def _add_indicators(self, model: pyscipopt.Model, columns: list) -> None:
+    def _add_indicators(self, model: pyscipopt.Model, columns: list[Any]) -> None:
         for indicator in self._program.indicators:
             expression = _row(indicator.coefficients, 0, columns)
             binary, active = columns[indicator.column], indicator.value == 1
@@ -143,18 +145,18 @@ class ScipSession(EditedProgram):
             if np.isfinite(indicator.lb):
                 model.addConsIndicator(-expression <= -indicator.lb, binary, activeone=active)
 
-    def _add_settled(self, model: pyscipopt.Model, columns: list) -> None:
+    def _add_settled(self, model: pyscipopt.Model, columns: list[Any]) -> None:
         """The indicators of a relaxation as rows: those that bounds switch on. SCIP takes no others without a binary."""
         rows = settled_rows(self._program, self._lb, self._ub)
         for i in range(rows.matrix.shape[0]):
             _add(model, rows.matrix, i, columns, rows.lb[i], rows.ub[i])
 
-    def _add_quadratic(self, model: pyscipopt.Model, columns: list) -> None:
+    def _add_quadratic(self, model: pyscipopt.Model, columns: list[Any]) -> None:
         if self._program.quadratic is not None:
             epigraph = model.addVar("objective", lb=None, obj=1.0)
             model.addCons(_form(self._program.quadratic, columns) <= epigraph)
 
-    def _add_curved(self, model: pyscipopt.Model, columns: list) -> None:
+    def _add_curved(self, model: pyscipopt.Model, columns: list[Any]) -> None:
         """Quadratic constraints as they are; a cone by columns of its own for (t, v), t nonnegative, and v'v <= t^2."""
         for constraint in self._program.quadratic_constraints:
             form = _form(constraint.quadratic, columns) + _row(constraint.coefficients, 0, columns)
@@ -167,14 +169,14 @@ class ScipSession(EditedProgram):
             if size > 1:
                 model.addCons(pyscipopt.quicksum(entry * entry for entry in entries[1:]) <= entries[0] * entries[0])
 
-    def _pass_start(self, model: pyscipopt.Model, columns: list, start: Array) -> None:
+    def _pass_start(self, model: pyscipopt.Model, columns: list[Any], start: Array) -> None:
         solution = model.createPartialSol()
         for column, value in zip(columns, start, strict=True):
             model.setSolVal(solution, column, float(value))
         model.addSol(solution)
 
 
-def _solve(model: pyscipopt.Model, columns: list, limits: Limits) -> Solution:
+def _solve(model: pyscipopt.Model, columns: list[Any], limits: Limits) -> Solution:
     with calling("SCIP"):
         if np.isfinite(limits.seconds):
             model.setParam("limits/time", max(limits.seconds, 0.0))
@@ -218,19 +220,20 @@ def _interrupt(model: pyscipopt.Model) -> None:
             model.interruptSolve()
 
 
-def _report_solutions(model: pyscipopt.Model, columns: list) -> deque[Array]:
+def _report_solutions(model: pyscipopt.Model, columns: list[Any]) -> deque[Array]:
     """Where SCIP will put each new best point."""
     found: deque[Array] = deque()
     kind = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 
-    class Report(pyscipopt.Eventhdlr):
+    # pyscipopt has no types.
+    class Report(pyscipopt.Eventhdlr):  # type: ignore[misc]
         def eventinit(self) -> None:
             self.model.catchEvent(kind, self)
 
         def eventexit(self) -> None:
             self.model.dropEvent(kind, self)
 
-        def eventexec(self, event) -> None:
+        def eventexec(self, event: object) -> None:
             best = self.model.getBestSol()
             found.append(np.array([self.model.getSolVal(best, column) for column in columns]))
 
@@ -238,7 +241,7 @@ def _report_solutions(model: pyscipopt.Model, columns: list) -> deque[Array]:
     return found
 
 
-def _solution(model: pyscipopt.Model, columns: list) -> Solution:
+def _solution(model: pyscipopt.Model, columns: list[Any]) -> Solution:
     message = model.getStatus()
     status = _STATUS.get(message, SolveStatus.FAILED)
     if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or model.getNSols() == 0:
@@ -249,14 +252,14 @@ def _solution(model: pyscipopt.Model, columns: list) -> Solution:
     return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap)
 
 
-def _row(matrix: sp.csr_array, i: int, columns: list):
+def _row(matrix: sp.csr_array, i: int, columns: list[Any]) -> Any:
     entries = range(matrix.indptr[i], matrix.indptr[i + 1])
     terms = [float(matrix.data[e]) * columns[matrix.indices[e]] for e in entries if matrix.data[e] != 0]
     # A row of zeros may still be infeasible.
     return pyscipopt.quicksum(terms) if terms else 0.0 * columns[0]
 
 
-def _form(quadratic: sp.csr_array, columns: list):
+def _form(quadratic: sp.csr_array, columns: list[Any]) -> Any:
     """1/2 w'Qw."""
     upper = sp.coo_array(sp.triu(quadratic))
     # It counts each pair off the diagonal twice.
@@ -264,7 +267,7 @@ def _form(quadratic: sp.csr_array, columns: list):
     return pyscipopt.quicksum(float(q) * columns[i] * columns[j] for i, j, q in zip(upper.row, upper.col, weight, strict=True))
 
 
-def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list, lb: float, ub: float) -> None:
+def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list[Any], lb: float, ub: float) -> None:
     """Add a row coefficient by coefficient, which takes a fraction of the time that an expression of its terms does."""
     if not (np.isfinite(lb) or np.isfinite(ub)):
         return
@@ -283,7 +286,7 @@ def _limit(value: float) -> float | None:
     return float(value) if abs(value) < INFINITY else None
 
 
-def _set_options(model: pyscipopt.Model, options) -> None:
+def _set_options(model: pyscipopt.Model, options: Mapping[str, object]) -> None:
     for name, value in options.items():
         try:
             model.setParam(name, value)
