@@ -81,7 +81,7 @@ class Embedding:
     @property
     def num_evaluations(self) -> int:
         """k, the size of the batch."""
-        return self.outputs.shape[0]
+        return int(self.outputs.shape[0])
 
     def affine_inputs(self, num_columns: int) -> AffineInputs:
         """The inputs as an affine map of all columns."""
@@ -94,7 +94,8 @@ class Embedding:
     def points(self, w: Array) -> Array:
         """The inputs at w, shape (k, n_in)."""
         if isinstance(self.inputs, AffineInputs):
-            return (self.inputs.matrix @ w).reshape(-1, self.network.num_inputs) + self.inputs.offset
+            points: Array = (self.inputs.matrix @ w).reshape(-1, self.network.num_inputs) + self.inputs.offset
+            return points
         return w[self.inputs]
 
     def __repr__(self) -> str:
@@ -134,7 +135,7 @@ def check_embeddings(program: Program, embeddings: list[Embedding]) -> None:
             )
 
 
-def _columns(value, width: int, name: str, k: int | None = None) -> Array:
+def _columns(value: ArrayLike, width: int, name: str, k: int | None = None) -> Array:
     columns = np.asarray(value)
     if columns.dtype.kind not in "iu":
         raise InputError(f"Embedding: {name} are column numbers (integers), received {columns.dtype} of shape {columns.shape}.")
