@@ -77,7 +77,7 @@ class Options:
     solver_options
         Options of that solver by its own names.
     threads
-        Threads the solver may use.
+        Threads the solver may use. PIQP and SCIP use one whatever is asked for; the log says so.
     seed
         Seed of the solver and of random starts. The same seed gives the same trace.
     callback

@@ -196,6 +196,9 @@ def build_result(
     """A result whose objective and violation are measured here, from the problem alone."""
     measured = verify(program, embeddings, x) if x is not None else None
     violation = measured.violation if measured else np.inf
+    if status is Status.OPTIMAL and not violation <= feasibility_tol:
+        # A solver's proof is about another problem than the user's if its point is not feasible there.
+        status = Status.NUMERICAL_ERROR
     return Result(
         status=status,
         x=x,

@@ -23,18 +23,10 @@ from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
-from dcembed.run.starts import no_start
 from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Solution, SolveStatus
+from dcembed.solvers.base import Solution
 from dcembed.solvers.failover import LastingSession, Solver
-
-_FAILED = {
-    SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,
-    SolveStatus.UNBOUNDED: Status.UNBOUNDED,
-    SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
-    SolveStatus.INTERRUPTED: Status.INTERRUPTED,
-}
 
 
 def solve(
@@ -57,7 +49,7 @@ def solve(
                 "objective, or inputs of another network). Use dcembed.solve or another baseline for it."
             )
         with closing(_Subproblem(recorder)) as subproblem:
-            status = _run(recorder, subproblem, arguments.starts)
+            status = recorder.run_starts(arguments.starts, lambda w, number: _iterate(recorder, subproblem, w, number))
     return recorder.journal.result(status)
 
 
@@ -94,16 +86,6 @@ class _Subproblem:
         self._session.close()
 
 
-def _run(recorder: Recorder, subproblem: _Subproblem, starts: list[Array]) -> Status:
-    if not starts:
-        found = recorder.default_start()
-        if found.x is None:
-            return no_start(found)
-        starts = [recorder.embedded.lift(found.x)]
-    statuses = [_iterate(recorder, subproblem, w, number) for number, w in enumerate(starts) if number == 0 or not recorder.clock.ended()]
-    return recorder.clock.ended() or statuses[-1]
-
-
 def _iterate(recorder: Recorder, subproblem: _Subproblem, w: Array, number: int) -> Status:
     """Until two objectives in a row agree."""
     point, embedded = recorder.offer_start(w, number), recorder.embedded
@@ -113,7 +95,7 @@ def _iterate(recorder: Recorder, subproblem: _Subproblem, w: Array, number: int)
         solution = subproblem.solve(point)
         if solution.x is None:
             recorder.note_failure(solution.message)
-            return recorder.clock.ended() or _FAILED.get(solution.status, Status.NUMERICAL_ERROR)
+            return recorder.how_it_ended(solution)
         candidate = recorder.offer(embedded.lift(solution.x[: embedded.host.num_columns]), solution.message)
         last, point = point, candidate if candidate.objective <= point.objective else point
         if agree(last.objective, point.objective, recorder.options.objective_tol):

@@ -32,7 +32,6 @@ from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
-from dcembed.run.starts import no_start
 from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
@@ -84,13 +83,7 @@ def _run(recorder: Recorder, starts: list[Array]) -> Status:
     lifted = _lift(recorder)
     program = lifted.program
     recorder.begin("difference-of-convex algorithm on complementarity", lifted.backend, program.num_columns, program.num_rows)
-    if not starts:
-        found = recorder.default_start()
-        if found.x is None:
-            return no_start(found)
-        starts = [recorder.embedded.lift(found.x)]
-    statuses = [_iterate(recorder, lifted, w, number) for number, w in enumerate(starts) if number == 0 or not recorder.clock.ended()]
-    return recorder.clock.ended() or statuses[-1]
+    return recorder.run_starts(starts, lambda w, number: _iterate(recorder, lifted, w, number))
 
 
 def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Status:

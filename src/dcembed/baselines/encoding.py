@@ -78,6 +78,7 @@ class Encoding:
 
     @property
     def num_columns(self) -> int:
+        """Columns of w and of the units."""
         return self.lb.size
 
     def program_with_units(self) -> Program:

@@ -27,7 +27,6 @@ from dcembed.program.derive import derive, without_objective
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
-from dcembed.run.starts import no_start
 from dcembed.solvers import choose_backend
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.tolerances import MAX_SOLVER_FAILURES
@@ -62,15 +61,9 @@ def solve(
 
 
 def _run(recorder: Recorder, projection: _Projection, starts: list[Array]) -> Status:
-    if not starts:
-        found = recorder.default_start()
-        if found.x is None:
-            return no_start(found)
-        starts = [recorder.embedded.lift(found.x)]
-    function = _Penalized(recorder.embedded, recorder.options.initial_penalty or PENALTY)
+    function, num_starts = _Penalized(recorder.embedded, recorder.options.initial_penalty or PENALTY), max(len(starts), 1)
     # Each start has its share of what time is left.
-    statuses = [_descend(recorder, projection, function, w, number, len(starts) - number) for number, w in enumerate(starts)]
-    return statuses[-1]
+    return recorder.run_starts(starts, lambda w, number: _descend(recorder, projection, function, w, number, num_starts - number))
 
 
 def _descend(recorder: Recorder, projection: _Projection, function: _Penalized, w: Array, number: int, num_left: int) -> Status:

@@ -5,7 +5,7 @@ They are treated exactly like the candidates of `dcembed.solve`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from dcembed.arrays import Array
@@ -13,13 +13,14 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.options import Options
 from dcembed.program.tightening import tighten
+from dcembed.result import Status
 from dcembed.run.arguments import Arguments
 from dcembed.run.clock import Clock
 from dcembed.run.completion import take
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.journal import Journal, Step, count_sizes, open_journal
-from dcembed.run.starts import find_start, measure_start
+from dcembed.run.starts import find_start, measure_start, no_start
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SessionOptions, Solution
 from dcembed.solvers.failover import Solver
@@ -88,9 +89,19 @@ class Recorder:
         """A step of which nothing came."""
         self._note(None, message, penalty)
 
-    def default_start(self) -> Solution:
-        """Where the host without its neural rows is optimal."""
-        return find_start(self.host, self.clock.limits())
+    def run_starts(self, starts: list[Array], iterate: Callable[[Array, int], Status]) -> Status:
+        """Iterate from each start while there is time, or where the host without its neural rows is optimal; how the last one ended."""
+        if not starts:
+            found = find_start(self.host, self.clock.limits())
+            if found.x is None:
+                return no_start(found)
+            starts = [self.embedded.lift(found.x)]
+        statuses = [iterate(w, number) for number, w in enumerate(starts) if number == 0 or not self.clock.ended()]
+        return self.clock.ended() or statuses[-1]
+
+    def how_it_ended(self, solution: Solution) -> Status:
+        """What a start reports whose solver gave no point."""
+        return self.clock.ended() or no_start(solution)
 
     def _note(self, point: Point | None, message: str, penalty: float) -> None:
         self._number += 1

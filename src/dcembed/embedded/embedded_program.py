@@ -43,10 +43,12 @@ class Restrictions:
 
     @property
     def num_restrictions(self) -> int:
+        """s, the one-sided neural rows."""
         return self.rhs.size
 
     @property
     def num_slacks(self) -> int:
+        """Slacks of all restrictions; the two sides of an equality share one."""
         return int(self.slack.max()) + 1 if self.slack.size else 0
 
 

@@ -36,10 +36,12 @@ class Epigraph:
 
     @property
     def num_columns(self) -> int:
+        """Auxiliary columns."""
         return self.lb.size
 
     @property
     def num_rows(self) -> int:
+        """Rows that hold them up."""
         return self.row_lb.size
 
     def rows(self, num_more: int = 0) -> sp.csr_array:

@@ -57,6 +57,7 @@ class Parts:
 
     @property
     def num_parts(self) -> int:
+        """p, the number of parts."""
         return self.measurement.size
 
 
@@ -108,6 +109,7 @@ class MeasuredNetwork:
 
     @property
     def num_blocks(self) -> int:
+        """k, the evaluations that are used."""
         return self.map_of.size
 
     def predict(self, w: Array) -> Array:

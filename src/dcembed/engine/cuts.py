@@ -54,6 +54,7 @@ class CutPool:
 
     @property
     def num_cuts(self) -> int:
+        """How many cuts there are."""
         return self.constant.size
 
     def add(self, heights: Heights, w: Array, theta: Array) -> CutPool:

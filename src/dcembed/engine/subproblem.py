@@ -35,6 +35,7 @@ class Subproblem:
 
     @property
     def num_slacks(self) -> int:
+        """Slacks behind the auxiliary columns."""
         return self.embedded.restrictions.num_slacks
 
     @property

@@ -70,6 +70,7 @@ class QuadraticConstraint:
 
     @property
     def num_columns(self) -> int:
+        """n, the columns of w."""
         return int(self.quadratic.shape[1])
 
     def value(self, w: Array) -> float:
@@ -123,10 +124,12 @@ class ConeConstraint:
 
     @property
     def num_columns(self) -> int:
+        """n, the columns of w."""
         return int(self.matrix.shape[1])
 
     @property
     def num_cones(self) -> int:
+        """How many cones are stacked."""
         return self.sizes.size
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Is a quadratic convex?"""
+"""Whether a quadratic is convex."""
 
 from __future__ import annotations
 

@@ -23,14 +23,17 @@ class Clock:
 
     @property
     def seconds(self) -> float:
+        """Time since the run began."""
         return time.monotonic() - self._began
 
     @property
     def is_over(self) -> bool:
+        """Whether the time limit has been reached."""
         return self.seconds >= self._time_limit
 
     @property
     def is_stopped(self) -> bool:
+        """Whether somebody asked to stop."""
         return self._stop.is_set()
 
     def stop(self) -> None:

@@ -22,6 +22,7 @@ class Incumbent:
 
     @property
     def is_feasible(self) -> bool:
+        """Whether there is a feasible point."""
         return self.point is not None and self.accepts(self.point)
 
     def accepts(self, point: Point) -> bool:

@@ -56,8 +56,10 @@ class RunLog:
 
     def summary(self, result: Result) -> None:
         """The closing lines."""
-        self._print("")
-        self._print(result.summary())
+        # The words are measured once more, which a quiet log need not wait for.
+        if not self._console.quiet:
+            self._print("")
+            self._print(result.summary())
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:

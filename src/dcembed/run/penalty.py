@@ -30,6 +30,7 @@ class Penalty:
 
     @property
     def is_largest(self) -> bool:
+        """Whether tau has reached tau_max."""
         return self.value >= self.limit
 
     @property

@@ -9,6 +9,7 @@ from dcembed.solvers.remote import Arrays, serve
 
 
 def solve(request: Arrays) -> Arrays:
+    """Answer one request: PIQP's status name and point."""
     settings = {name.removeprefix("setting."): value.item() for name, value in request.items() if name.startswith("setting.")}
     status, x = run_piqp(request, settings)
     return {"status": np.array(status), "x": x}

@@ -50,6 +50,7 @@ class RemoteSolver:
         return None
 
     def close(self) -> None:
+        """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
