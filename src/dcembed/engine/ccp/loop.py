@@ -51,34 +51,28 @@ class State:
 
 
 def run_ccp(problem: Problem, workshop: Workshop, start: Point, number: int) -> Outcome:
-    """Iterate until a stopping rule holds."""
-    options, clock = problem.options, workshop.journal.clock
-    best = best_of((start,), options.feasibility_tol)
-    state = State(start, initial_penalty(options, problem.embedded, start), best, best)
-    for iteration in range(1, options.max_iterations + 1):
-        if status := clock.ended():
+    """Iterate from w^0 = `start` until a stopping rule holds."""
+    state = _begin(problem, start)
+    for k in range(1, problem.options.max_iterations + 1):
+        if status := workshop.journal.clock.ended():
             return Outcome(status, state.point, state.best)
-        # Problem 9 at w^k, and F and V of what comes out of it.
+        # Linearize the components H at w^k and solve problem 9 with the penalty tau_k.
         solution = _solve_subproblem(problem, workshop, state)
+        # Evaluate F and V at the candidate.
         candidate, met = take_candidate(problem, workshop, solution, state.penalty)
-        workshop.journal.step(_step(number, iteration, state, candidate, solution))
-        best = best_of((state.best, *met), options.feasibility_tol)
-        reserve = best_of((state.reserve, candidate), options.feasibility_tol)
-        state = replace(state, best=best, reserve=reserve)
-
-        if candidate is None or solution.status not in USABLE:
-            after = _cope(workshop, state, solution)
-        elif solution.status is not SolveStatus.OPTIMAL and (status := clock.ended()):
-            after = status
-        else:
-            # The model majorizes the merit, so only an inexact solve can make it worse; the point then stays.
-            tau = state.penalty.value
-            better = candidate if candidate.merit(tau) <= state.point.merit(tau) else state.point
-            after = _advance(problem, replace(state, num_failed=0), better)
+        workshop.journal.step(_step(number, k, state, candidate, solution))
+        state = _remember(problem, state, candidate, met)
+        # Stop where two consecutive feasible candidates agree; else w^{k+1}, and tau_{k+1} = min(mu tau_k, tau_max) if V > eps_feas.
+        after = _advance(problem, workshop, state, solution, candidate)
         if isinstance(after, Status):
             return Outcome(after, state.point, state.best)
         state = after
     return Outcome(Status.ITERATION_LIMIT, state.point, state.best)
+
+
+def _begin(problem: Problem, start: Point) -> State:
+    best = best_of((start,), problem.options.feasibility_tol)
+    return State(start, initial_penalty(problem.options, problem.embedded, start), best, best)
 
 
 def _solve_subproblem(problem: Problem, workshop: Workshop, state: State) -> Solution:
@@ -91,18 +85,36 @@ def _solve_subproblem(problem: Problem, workshop: Workshop, state: State) -> Sol
         return workshop.master.solve(workshop.journal.clock.limits(), start)
 
 
-def _advance(problem: Problem, state: State, point: Point) -> State | Status:
-    """Stop where two feasible points agree; otherwise raise the penalty where the point is not feasible, and go on from it."""
-    tol, objective_tol = problem.options.feasibility_tol, problem.options.objective_tol
-    last = state.point
-    if point.is_feasible(tol):
-        if last.is_feasible(tol) and agree(last.objective, point.objective, objective_tol):
-            return Status.LOCALLY_SOLVED
-        return replace(state, point=point)
-    stands = agree(last.merit(state.penalty.value), point.merit(state.penalty.value), objective_tol)
+def _remember(problem: Problem, state: State, candidate: Point | None, met: tuple[Point, ...]) -> State:
+    """The best feasible points so far."""
+    tol = problem.options.feasibility_tol
+    return replace(state, best=best_of((state.best, *met), tol), reserve=best_of((state.reserve, candidate), tol))
+
+
+def _advance(problem: Problem, workshop: Workshop, state: State, solution: Solution, candidate: Point | None) -> State | Status:
+    """The next state, or how the start ends."""
+    if candidate is None or solution.status not in USABLE:
+        return _cope(workshop, state, solution)
+    if solution.status is not SolveStatus.OPTIMAL and (status := workshop.journal.clock.ended()):
+        return status
+    tau, tol = state.penalty.value, problem.options.feasibility_tol
+    # The model majorizes the merit, so only an inexact solve can make it worse; the point then stays.
+    point = candidate if candidate.merit(tau) <= state.point.merit(tau) else state.point
+    state, last = replace(state, point=point, num_failed=0), state.point
+    if not point.is_feasible(tol):
+        return _penalize(problem, state, last)
+    if last.is_feasible(tol) and agree(last.objective, point.objective, problem.options.objective_tol):
+        return Status.LOCALLY_SOLVED
+    return state
+
+
+def _penalize(problem: Problem, state: State, last: Point) -> State | Status:
+    """Raise the penalty; where that has long been impossible, go back to a feasible point, or give up."""
+    tau = state.penalty.value
+    stands = agree(last.merit(tau), state.point.merit(tau), problem.options.objective_tol)
     num_stalled = state.num_stalled + 1 if stands and state.penalty.is_largest else 0
     if num_stalled < STALLED_STEPS:
-        return replace(state, point=point, penalty=state.penalty.grown(), num_stalled=num_stalled)
+        return replace(state, penalty=state.penalty.grown(), num_stalled=num_stalled)
     if state.reserve is None:
         return Status.LOCALLY_INFEASIBLE
     # Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible.
