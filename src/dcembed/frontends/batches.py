@@ -44,6 +44,7 @@ class Batch:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """(k, n_in)."""
         return self.constant.shape[0], self.constant.shape[1]
 
     @property

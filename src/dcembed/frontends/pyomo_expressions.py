@@ -43,6 +43,7 @@ class ExpressionRows:
 
     @property
     def num_rows(self) -> int:
+        """m."""
         return self.constant.size
 
     def matrix(self, columns: Columns) -> sp.csr_array:
@@ -70,6 +71,7 @@ class Columns:
 
     @property
     def size(self) -> int:
+        """How many columns there are."""
         return len(self.variables)
 
     def number(self, variables: Array) -> Array:

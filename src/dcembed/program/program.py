@@ -178,14 +178,17 @@ class Program:
 
     @property
     def num_columns(self) -> int:
+        """n."""
         return self.cost.size
 
     @property
     def num_rows(self) -> int:
+        """m."""
         return int(self.rows.shape[0])
 
     @property
     def num_integers(self) -> int:
+        """How many columns are integer."""
         return int(self.integer.sum())
 
     @property
@@ -195,6 +198,7 @@ class Program:
 
     @property
     def is_quadratic(self) -> bool:
+        """Whether the objective has a quadratic part."""
         return self.quadratic is not None
 
     @property
