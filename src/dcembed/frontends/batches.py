@@ -44,7 +44,7 @@ class Batch:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Evaluations and inputs of each, (k, n_in)."""
+        """(k, n_in)."""
         return self.constant.shape[0], self.constant.shape[1]
 
     @property

@@ -34,6 +34,7 @@ class Prediction(cvxpy.Variable):  # type: ignore[misc]  # CVXPY has no types
         self.inputs = inputs
 
     def save_value(self, val: Array | None, sparse_path: bool = False) -> None:
+        """Take a value, and say that it is not the network's: only solvers that do not know the network call this with one."""
         if val is not None:
             warnings.warn(
                 f'{self.name()} is the prediction of a network, but got a value without it. Solve with method="{METHOD}": '

@@ -43,7 +43,7 @@ class ExpressionRows:
 
     @property
     def num_rows(self) -> int:
-        """How many expressions were read."""
+        """m."""
         return self.constant.size
 
     def matrix(self, columns: Columns) -> sp.csr_array:
@@ -71,7 +71,7 @@ class Columns:
 
     @property
     def size(self) -> int:
-        """How many columns there are so far."""
+        """How many columns there are."""
         return len(self.variables)
 
     def number(self, variables: Array) -> Array:

@@ -75,12 +75,15 @@ class DCEmbedSolver:
         return True
 
     def license_is_valid(self) -> bool:
+        """Always: no licence is needed."""
         return True
 
     def warm_start_capable(self) -> bool:
+        """Always: see `warmstart` of `solve`."""
         return True
 
     def version(self) -> tuple[int, ...]:
+        """The version of dcembed, as Pyomo writes versions."""
         return tuple(int(part) for part in __version__.split(".")[:3] if part.isdigit())
 
     def set_options(self, text: str) -> None:

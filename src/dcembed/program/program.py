@@ -178,12 +178,12 @@ class Program:
 
     @property
     def num_columns(self) -> int:
-        """n, the columns of w."""
+        """n."""
         return self.cost.size
 
     @property
     def num_rows(self) -> int:
-        """m, the linear rows."""
+        """m."""
         return int(self.rows.shape[0])
 
     @property
