@@ -96,7 +96,7 @@ def default_bounds(program: Program, embeddings: Sequence[Embedding]) -> list[St
     box = column_box(program, embeddings)
     bounds = [bound_evaluations(embedding, *box) for embedding in embeddings]
     for embedding, stages in zip(embeddings, bounds, strict=True):
-        check_finite(embedding, stages, *box)
+        check_finite(program, embedding, stages, *box)
     return bounds
 
 

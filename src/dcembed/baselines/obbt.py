@@ -109,7 +109,7 @@ def tighten_bounds(
     result, seconds, num_problems = [], 0.0, 0
     for embedding in embeddings:
         bounds = bound_evaluations(embedding, *box)
-        check_finite(embedding, bounds, *box)
+        check_finite(program, embedding, bounds, *box)
         worker = _Tightener(embedding.network, Path(cache) if cache is not None else None, seconds_each, interrupted)
         result.append(_tighten_embedding(program, embedding, box, bounds, worker))
         seconds, num_problems = seconds + worker.seconds, num_problems + worker.num_problems

@@ -54,16 +54,17 @@ def bound_evaluations(embedding: Embedding, lb: Array, ub: Array) -> StageBounds
     return result
 
 
-def check_finite(embedding: Embedding, bounds: StageBounds, lb: Array, ub: Array) -> None:
+def check_finite(program: Program, embedding: Embedding, bounds: StageBounds, lb: Array, ub: Array) -> None:
     """MissingBoundError naming a column that leaves a pre-activation without bounds."""
     if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in bounds):
         return
     columns = np.unique(embedding.affine_inputs(lb.size).matrix.indices)
     column = columns[np.isinf(lb[columns]) | np.isinf(ub[columns])][0]
     side = "lower" if np.isinf(lb[column]) else "upper"
+    label = program.column_label(int(column))
     raise MissingBoundError(
-        f"Column {column} has no finite {side} bound, but the input of a network depends on it, and an exact encoding needs bounds of "
-        f"every unit. Give column {column} a finite {side} bound, or rows that imply one."
+        f"C{label[1:]} has no finite {side} bound, but the input of a network depends on it, and an exact encoding needs bounds of "
+        f"every unit. Give {label} a finite {side} bound, or rows that imply one."
     )
 
 
