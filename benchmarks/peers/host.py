@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from dcembed import Embedding, Network, Program
 from dcembed.embedded.verify import predict
 from dcembed.network.bounds import bound
+from dcembed.program.derive import add_columns, add_rows, derive
 from dcembed.program.tightening import tighten
 
 Array = np.ndarray
@@ -66,7 +67,7 @@ def extend(host: PlainHost, embeddings: Sequence[Embedding], w: Array) -> Array:
 
 
 def replace_bounds(program: Program, lb: Array, ub: Array) -> Program:
-    return replace(program, lb=lb, ub=np.maximum(lb, ub))
+    return derive(program, lb=lb, ub=np.maximum(lb, ub))
 
 
 def layers(network: Network) -> list[tuple[Array, Array]]:
@@ -107,33 +108,9 @@ def _with_input_columns(program: Program, embedding: Embedding, num_columns: int
     low, high = _interval(matrix[made], program.lb[:num_columns], program.ub[:num_columns])
     ties = sp.hstack([-matrix[tied], sp.csr_array((tied.size, n - num_columns))])
     picks = sp.csr_array((np.ones(tied.size), (np.arange(tied.size), columns[tied] - n)), shape=(tied.size, made.size))
-    return _wider(program, offset[made] + low, offset[made] + high, sp.hstack([ties, picks], format="csr"), offset[tied]), columns.reshape(
-        affine.offset.shape
-    )
-
-
-def _wider(program: Program, lb: Array, ub: Array, rows: sp.csr_array, values: Array) -> Program:
-    """The program with more continuous columns and rows that are equal to values."""
-    num_more = lb.size
-    quadratic = program.quadratic
-    return Program(
-        cost=np.concatenate([program.cost, np.zeros(num_more)]),
-        quadratic=None if quadratic is None else sp.block_diag([quadratic, sp.csr_array((num_more, num_more))], format="csr"),
-        offset=program.offset,
-        rows=sp.vstack([sp.hstack([program.rows, sp.csr_array((program.num_rows, num_more))]), rows], format="csr"),
-        row_lb=np.concatenate([program.row_lb, values]),
-        row_ub=np.concatenate([program.row_ub, values]),
-        lb=np.concatenate([program.lb, lb]),
-        ub=np.concatenate([program.ub, ub]),
-        integer=np.concatenate([program.integer, np.zeros(num_more, dtype=bool)]),
-        indicators=[
-            replace_coefficients(i, sp.hstack([i.coefficients, sp.csr_array((1, num_more))], format="csr")) for i in program.indicators
-        ],
-    )
-
-
-def replace_coefficients(indicator, coefficients: sp.csr_array):
-    return type(indicator)(indicator.column, indicator.value, coefficients, indicator.lb, indicator.ub)
+    wide = add_columns(program, offset[made] + low, offset[made] + high)
+    tied_program = add_rows(wide, sp.hstack([ties, picks], format="csr"), offset[tied], offset[tied])
+    return tied_program, columns.reshape(affine.offset.shape)
 
 
 def _interval(matrix: sp.csr_array, lb: Array, ub: Array) -> tuple[Array, Array]:

@@ -56,7 +56,7 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
 
 def build_model(host: PlainHost) -> pyo.ConcreteModel:
     """The host and its networks in Pyomo; columns are model.w."""
-    program = linearize_indicators(host.program, np.arange(host.program.num_columns))
+    program = linearize_indicators(host.program)
     model = pyo.ConcreteModel()
     n = program.num_columns
     is_integer = program.integer.tolist()

@@ -14,6 +14,7 @@ from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.sizes import read_number
 from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
+from dcembed.program.derive import add_columns, add_rows, derive
 
 NUM_FEATURES = 9
 MARGIN = 1e-4
@@ -63,16 +64,10 @@ def with_score_columns(instance: Instance, num_samples: int) -> Instance:
         shape=(num_samples, n + num_samples),
     )
     unit = sp.eye_array(n + num_samples, format="csr")
-    wide = Program(
-        cost=np.concatenate([program.cost, np.zeros(num_samples)]),
-        rows=sp.vstack([sp.hstack([program.rows, sp.csr_array((program.num_rows, num_samples))]), tie], format="csr"),
-        row_lb=np.concatenate([program.row_lb, np.zeros(num_samples)]),
-        row_ub=np.concatenate([program.row_ub, np.zeros(num_samples)]),
-        lb=np.concatenate([program.lb, np.full(num_samples, -np.inf)]),
-        ub=np.concatenate([program.ub, np.full(num_samples, np.inf)]),
-        integer=np.concatenate([program.integer, np.zeros(num_samples, dtype=bool)]),
-        indicators=[Indicator(i.column, 1, unit[[s]], lb=MARGIN) for s, i in zip(extra, program.indicators, strict=True)],
-    )
+    free = np.full(num_samples, np.inf)
+    wide = add_rows(add_columns(program, -free, free), tie, np.zeros(num_samples), np.zeros(num_samples))
+    indicators = tuple(Indicator(i.column, 1, unit[[s]], lb=MARGIN) for s, i in zip(extra, program.indicators, strict=True))
+    wide = derive(wide, indicators=indicators)
     inputs = embeddings[0].inputs
     matrix = sp.hstack([inputs.matrix, sp.csr_array((inputs.matrix.shape[0], num_samples))], format="csr")
     embedding = Embedding(embeddings[0].network, AffineInputs(matrix, inputs.offset), score)

@@ -18,6 +18,7 @@ from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound
 from dcembed.network.network import Network
 from dcembed.network.reduction import ReducedNetwork, reduce
+from dcembed.program.derive import derive
 
 NUM_COLUMNS = NUM_BLOCKS * BLOCK
 # From x = 0, the start of the experiment, to where the default ends.
@@ -35,10 +36,8 @@ def boxed(instance: Instance, network: Network, start: np.ndarray, radius: float
     program = instance.program
     lb, ub = program.lb.copy(), program.ub.copy()
     lb[:NUM_COLUMNS], ub[:NUM_COLUMNS] = low.ravel(), high.ravel()
-    limited = dcembed.Program(
-        cost=program.cost, quadratic=program.quadratic, rows=program.rows, row_lb=program.row_lb, row_ub=program.row_ub, lb=lb, ub=ub
-    )
-    return Instance(f"{instance.name}, radius {radius}", limited, embeddings, [start]), float(reduced.num_open.mean())
+    num_open = np.mean([embedding.network.num_hidden for embedding in embeddings])
+    return Instance(f"{instance.name}, radius {radius}", derive(program, lb=lb, ub=ub), embeddings, [start]), float(num_open)
 
 
 def _network(reduced: ReducedNetwork, block: int) -> Network:
