@@ -64,7 +64,8 @@ class Iteration:
     objective, violation
         F and V of the candidate, measured; NaN and inf where the solver returned none.
     merit
-        F + tau * (sum of the violations of the neural rows), the penalized true objective of the candidate.
+        F + tau * (sum of the violations of the neural rows), the penalized true objective of the candidate; of a maximization the
+        negative of F is meant, so that less is better.
     point_merit
         The same of the point that the subproblem was built around; it never increases at a fixed penalty.
     penalty
@@ -74,7 +75,7 @@ class Iteration:
     solver_status
         The solver's own words.
     is_incumbent
-        Whether the candidate (or its completion) became the best feasible point.
+        Whether the best feasible point has improved since the last iteration: by the candidate, its completion, or a point met on the way.
     """
 
     start: int

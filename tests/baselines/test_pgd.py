@@ -76,3 +76,11 @@ def test_the_penalty_can_be_set():
     )
     assert [h.penalty for h in one.history] == [1.0] * 3
     assert one.history[-1].objective != other.history[-1].objective
+
+
+def test_over_a_box_no_solver_is_needed():
+    program, embedding = bowl_problem()
+    box = Program(cost=program.cost, lb=program.lb, ub=program.ub)
+    result = pgd.solve(box, embedding, np.zeros(3), quiet(max_iterations=5, time_limit=np.inf, solver="highs"))
+    assert result.solver == "clipping"
+    assert result.is_feasible

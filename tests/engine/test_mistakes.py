@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 import dcembed
-from dcembed import Status
 from dcembed.engine import workshop
 from dcembed.engine.bundle import model
 from dcembed.run import completion
@@ -84,25 +81,3 @@ def test_a_library_that_raises_costs_a_solve_and_the_session_can_be_opened_anew(
     # Its edits are remembered.
     assert session.solve(Limits(seconds=20.0)).x == pytest.approx([0.0, 0.5], abs=1e-6)
     session.close()
-
-
-def test_an_edit_that_fails_shows_at_the_next_solve(monkeypatch):
-    program, embedding = binary_problem(3)
-    real = BACKENDS["highs"]
-
-    class Refusing:
-        def __init__(self, session):
-            self._session = session
-
-        def __getattr__(self, name):
-            return getattr(self._session, name)
-
-        def replace_rows(self, *rest):
-            raise SolverFailure("HiGHS refused new rows")
-
-    monkeypatch.setitem(BACKENDS, "highs", dataclasses.replace(real, open=lambda *a: Refusing(real.open(*a))))
-    result = dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(formulation="shared"))
-    # Opened anew the session has the rows from the beginning, so the run gets somewhere all the same.
-    assert result.history[0].solver_status == "HiGHS refused new rows"
-    assert result.status in (Status.NUMERICAL_ERROR, Status.LOCALLY_SOLVED)
-    assert result.x is not None

@@ -23,10 +23,12 @@ from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
+from dcembed.run.starts import no_start
 from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Solution
+from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.tolerances import MAX_SOLVER_FAILURES
 
 
 def solve(
@@ -49,7 +51,9 @@ def solve(
                 "objective, or inputs of another network). Use dcembed.solve or another baseline for it."
             )
         with closing(_Subproblem(recorder)) as subproblem:
-            status = recorder.run_starts(arguments.starts, lambda w, number: _iterate(recorder, subproblem, w, number))
+            num_starts = arguments.options.max_starts
+            status = recorder.run_starts(arguments.starts, lambda w, number: _iterate(recorder, subproblem, w, number), num_starts)
+            recorder.journal.use(subproblem.backend)
     return recorder.journal.result(status)
 
 
@@ -81,23 +85,41 @@ class _Subproblem:
         self._session.set_cost(cost, embedded.host.offset + float(constant[0] - tangents.constant[0]))
         return self._session.solve(self._recorder.clock.limits(), np.concatenate([point.w, two_path_values(embedded, point.w)]))
 
+    @property
+    def backend(self) -> Backend:
+        """The solver in use."""
+        return self._session.solver.backend
+
+    def reopen(self) -> None:
+        """A fresh session after a failure."""
+        self._session.reopen()
+
     def close(self) -> None:
         """Release the solver."""
         self._session.close()
 
 
 def _iterate(recorder: Recorder, subproblem: _Subproblem, w: Array, number: int) -> Status:
-    """Until two objectives in a row agree."""
-    point, embedded = recorder.offer_start(w, number), recorder.embedded
+    """Until two feasible objectives in a row agree."""
+    embedded, accepts = recorder.embedded, recorder.incumbent.accepts
+    point, num_failed = recorder.offer_start(w, number), 0
     for _ in range(recorder.options.max_iterations):
         if status := recorder.clock.ended():
             return status
         solution = subproblem.solve(point)
         if solution.x is None:
             recorder.note_failure(solution.message)
-            return recorder.how_it_ended(solution)
+            num_failed += 1
+            if solution.status is not SolveStatus.FAILED or num_failed == MAX_SOLVER_FAILURES:
+                return recorder.clock.ended() or no_start(solution)
+            subproblem.reopen()
+            continue
         candidate = recorder.offer(embedded.lift(solution.x[: embedded.host.num_columns]), solution.message)
-        last, point = point, candidate if candidate.objective <= point.objective else point
-        if agree(last.objective, point.objective, recorder.options.objective_tol):
-            return Status.LOCALLY_SOLVED if recorder.incumbent.is_feasible else Status.LOCALLY_INFEASIBLE
+        num_failed = 0
+        # The model majorizes the objective; only an inexact solve can make it worse, and a start need not be feasible.
+        last, point = point, candidate if not accepts(point) or candidate.objective <= point.objective else point
+        if accepts(last) and accepts(point) and agree(last.objective, point.objective, recorder.options.objective_tol):
+            return Status.LOCALLY_SOLVED
+        if not accepts(last) and not accepts(point) and np.array_equal(last.w, point.w):
+            return Status.LOCALLY_INFEASIBLE
     return Status.ITERATION_LIMIT

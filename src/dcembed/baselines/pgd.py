@@ -2,8 +2,8 @@
 
     P(w) = F(w) + rho / 2 * sum of squared violations of the neural rows,    w <- project(w - alpha * gradient of P)
 
-The projection is onto the host without its neural rows: a QP, or a conic problem where it has curved constraints. Between a feasible and an infeasible iterate that follow one another
-the segment is searched for a better feasible point.
+The projection is onto the host without its neural rows: a QP, or a conic problem where it has curved constraints. Between a feasible
+and an infeasible iterate that follow one another the segment is searched for a better feasible point.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.solvers import choose_backend
+from dcembed.solvers.base import Backend
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.tolerances import MAX_SOLVER_FAILURES
 
@@ -55,8 +56,9 @@ def solve(
             "Use dcembed.solve or another baseline for it."
         )
     with open_recorder(arguments) as recorder, closing(_Projection(recorder)) as projection:
-        recorder.begin("projected gradient descent", projection.backend, program.num_columns, program.num_rows)
+        recorder.begin("projected gradient descent", projection.solver, program.num_columns, program.num_rows)
         status = _run(recorder, projection, arguments.starts)
+        recorder.journal.use(projection.solver)
     return recorder.journal.result(status)
 
 
@@ -137,15 +139,21 @@ class _Projection:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder, self._host = recorder, recorder.embedded.host
-        distance = derive(without_objective(self._host), quadratic=sp.eye_array(self._host.num_columns, format="csr"))
-        self.backend = choose_backend(distance.problem_class, recorder.options.solver)
+        self._session: LastingSession | None = None
         # Over a box alone the nearest point is known without a solver.
-        self._is_box = not (self._host.num_rows or self._host.quadratic_constraints or self._host.cones)
-        self._session = LastingSession(distance, Solver(self.backend, recorder.session_options, recorder.journal.log.note))
+        if self._host.num_rows or self._host.quadratic_constraints or self._host.cones:
+            distance = derive(without_objective(self._host), quadratic=sp.eye_array(self._host.num_columns, format="csr"))
+            backend = choose_backend(distance.problem_class, recorder.options.solver)
+            self._session = LastingSession(distance, Solver(backend, recorder.session_options, recorder.journal.log.note))
+
+    @property
+    def solver(self) -> Backend | str:
+        """What projects."""
+        return "clipping" if self._session is None else self._session.solver.backend
 
     def solve(self, target: Array) -> Array | None:
         """The point of the host that is nearest to `target`, None where the solver gave none."""
-        if self._is_box:
+        if self._session is None:
             return np.clip(target, self._host.lb, self._host.ub)
         self._session.set_cost(-target, 0.0)
         solution = self._session.solve(self._recorder.clock.limits())
@@ -153,4 +161,5 @@ class _Projection:
 
     def close(self) -> None:
         """Release the solver."""
-        self._session.close()
+        if self._session is not None:
+            self._session.close()

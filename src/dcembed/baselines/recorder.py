@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
+import numpy as np
+
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
@@ -20,9 +22,9 @@ from dcembed.run.completion import take
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.journal import Journal, Step, count_sizes, open_journal
-from dcembed.run.starts import find_start, measure_start, no_start
+from dcembed.run.starts import find_start, measure_start, no_start, random_start, report
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Backend, SessionOptions, Solution
+from dcembed.solvers.base import Backend, SessionOptions
 from dcembed.solvers.failover import Solver
 
 
@@ -59,7 +61,7 @@ class Recorder:
         """Settings of the sessions of a method."""
         return SessionOptions(self.options.threads, self.options.seed, self.options.solver_options)
 
-    def begin(self, method: str, solver: Backend, num_columns: int, num_rows: int, num_binaries: int = 0) -> None:
+    def begin(self, method: str, solver: Backend | str, num_columns: int, num_rows: int, num_binaries: int = 0) -> None:
         """Note and show what the method solves with, and how large its problem is."""
         program = self.embedded.program
         added = num_columns - program.num_columns, num_rows - program.num_rows
@@ -89,19 +91,30 @@ class Recorder:
         """A step of which nothing came."""
         self._note(None, message, penalty)
 
-    def run_starts(self, starts: list[Array], iterate: Callable[[Array, int], Status]) -> Status:
-        """Iterate from each start while there is time, or where the host without its neural rows is optimal; how the last one ended."""
-        if not starts:
-            found = find_start(self.host, self.clock.limits())
-            if found.x is None:
-                return no_start(found)
-            starts = [self.embedded.lift(found.x)]
-        statuses = [iterate(w, number) for number, w in enumerate(starts) if number == 0 or not self.clock.ended()]
-        return self.clock.ended() or statuses[-1]
+    def run_starts(self, starts: list[Array], iterate: Callable[[Array, int], Status], max_starts: int = 1) -> Status:
+        """Iterate from each start while there is time: the user's, or where the host alone is optimal and then at random."""
+        statuses: list[Status] = []
+        for number, w in enumerate(starts or self._own_starts(max_starts)):
+            if isinstance(w, Status):
+                return w
+            if statuses and self.clock.ended():
+                break
+            statuses.append(iterate(w, number))
+        return self.clock.ended() or report(statuses)
 
-    def how_it_ended(self, solution: Solution) -> Status:
-        """What a start reports whose solver gave no point."""
-        return self.clock.ended() or no_start(solution)
+    def _own_starts(self, max_starts: int) -> Iterator[Array | Status]:
+        """Points of the host, all columns; how the run ends where it has none."""
+        found = find_start(self.host, self.clock.limits())
+        if found.x is None:
+            yield no_start(found)
+            return
+        yield self.embedded.lift(found.x)
+        rng = np.random.default_rng(self.options.seed)
+        for _ in range(max_starts - 1):
+            w = random_start(self.host, rng, self.clock.limits())
+            if w is None:
+                return
+            yield self.embedded.lift(w)
 
     def _note(self, point: Point | None, message: str, penalty: float) -> None:
         self._number += 1
@@ -118,4 +131,5 @@ def open_recorder(arguments: Arguments) -> Iterator[Recorder]:
         solver = Solver(backend, SessionOptions(options.threads, options.seed), journal.log.note)
         host = open_host(embedded, tighten(embedded.host), solver)
         with closing(host.session):
+            host.session.open()
             yield Recorder(journal, host)

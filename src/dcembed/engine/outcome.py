@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dcembed.embedded.point import Point
 from dcembed.result import Status
+from dcembed.solvers.base import Backend
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +21,14 @@ class Outcome:
         Where it ended: a local solution where the status says so.
     best
         The best feasible point that it met, None for none.
+    backend
+        The solver that carried it to the end, where that is known.
     """
 
     status: Status
     point: Point
     best: Point | None
+    backend: Backend | None = None
 
     @property
     def is_settled(self) -> bool:

@@ -19,7 +19,7 @@ from dcembed.options import Options
 from dcembed.program.indicators import missing_bound
 from dcembed.program.tightening import Box, tighten
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import SessionOptions
+from dcembed.solvers.base import Backend, SessionOptions
 from dcembed.solvers.failover import Solver
 
 FORMULATIONS = {"lazy": build_lazy, "shared": build_shared, "two-path": build_two_path}
@@ -75,6 +75,14 @@ class Problem:
         return bool((self.embedded.restrictions.indicator >= 0).any())
 
 
+def carried_by(problem: Problem, backend: Backend | None) -> Problem:
+    """The problem for further starts, in the solver that carried the last one to its end."""
+    if backend is None or backend.name == problem.solver.backend.name:
+        return problem
+    # Its options go by the names of the old one.
+    return replace(problem, solver=Solver(backend, replace(problem.solver.options, solver_options={})))
+
+
 def build_problem(embedded: EmbeddedProgram, options: Options) -> Problem:
     """Decide what is open and compute what starts share."""
     chosen = replace(_choose(options, embedded), callback=None)
@@ -85,7 +93,7 @@ def build_problem(embedded: EmbeddedProgram, options: Options) -> Problem:
         box=tighten(embedded.host),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
-            SessionOptions(options.threads, options.seed, options.solver_options),
+            SessionOptions(options.threads, options.seed, dict(options.solver_options)),
         ),
     )
     if problem.has_switched_rows:

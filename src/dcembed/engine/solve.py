@@ -11,7 +11,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.outcome import Outcome
-from dcembed.engine.problem import Problem, build_problem
+from dcembed.engine.problem import Problem, build_problem, carried_by
 from dcembed.engine.start import run_start
 from dcembed.options import Options
 from dcembed.program.program import Program
@@ -19,19 +19,7 @@ from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.host import open_host
 from dcembed.run.journal import Journal, count_sizes, open_journal
-from dcembed.run.starts import find_start, measure_start, no_start, random_start
-
-# The first of these that occurred is the status of the run.
-_RANK = (
-    Status.INTERRUPTED,
-    Status.TIME_LIMIT,
-    Status.LOCALLY_SOLVED,
-    Status.ITERATION_LIMIT,
-    Status.UNBOUNDED,
-    Status.NUMERICAL_ERROR,
-    Status.LOCALLY_INFEASIBLE,
-    Status.HOST_INFEASIBLE,
-)
+from dcembed.run.starts import find_start, measure_start, no_start, random_start, report
 
 
 def solve(
@@ -80,13 +68,14 @@ def _run_given(problem: Problem, journal: Journal, starts: list[Array]) -> Statu
         if outcomes and journal.clock.ended():
             break
         outcomes.append(_run(problem, journal, problem.embedded.lower(w), outcomes))
-    return _report(outcomes)
+    return report(outcome.status for outcome in outcomes)
 
 
 def _run_own(problem: Problem, journal: Journal) -> Status:
     """Run where the host alone is best, then at random points of it."""
     host = open_host(problem.embedded, problem.box, replace(problem.solver, note=journal.log.note))
     with closing(host.session):
+        host.session.open()
         with journal.log.working("solving the host without its neural rows"):
             solution = find_start(host, journal.clock.limits())
         if solution.x is None:
@@ -99,7 +88,7 @@ def _run_own(problem: Problem, journal: Journal) -> Status:
             if w is None:
                 break
             outcomes.append(_run(problem, journal, w, outcomes))
-    return _report(outcomes)
+    return report(outcome.status for outcome in outcomes)
 
 
 def _run(problem: Problem, journal: Journal, w: Array, earlier: Sequence[Outcome]) -> Outcome:
@@ -107,9 +96,5 @@ def _run(problem: Problem, journal: Journal, w: Array, earlier: Sequence[Outcome
     point, number = measure_start(problem.embedded, w), len(earlier)
     journal.start(number, point)
     settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
-    return run_start(problem, point, number, settled, journal)
-
-
-def _report(outcomes: Sequence[Outcome]) -> Status:
-    """What the run reports when its starts ended differently."""
-    return min((outcome.status for outcome in outcomes), key=_RANK.index)
+    carried = carried_by(problem, earlier[-1].backend if earlier else None)
+    return run_start(carried, point, number, settled, journal)

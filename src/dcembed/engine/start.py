@@ -7,6 +7,7 @@ asked for the time alone, so that the same start gives the same outcome wherever
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
@@ -25,5 +26,6 @@ def run_start(problem: Problem, point: Point, number: int, settled: Sequence[Arr
             outcome = run_bundle(problem, workshop, point, number, settled)
         else:
             outcome = run_ccp(problem, workshop, point, number)
-        journal.use(workshop.master.solver.backend)
-    return outcome
+        backend = workshop.master.solver.backend
+        journal.use(backend)
+    return replace(outcome, backend=backend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,13 +99,12 @@ class Workshop:
 def open_workshop(problem: Problem, journal: Journal) -> Iterator[Workshop]:
     """Solvers for one start."""
     solver = replace(problem.solver, note=journal.log.note)
-    workshop = Workshop(Master(problem.subproblem, solver), open_host(problem.embedded, problem.box, solver), journal)
-    try:
-        workshop.master.open()
-        yield workshop
-    finally:
-        workshop.master.close()
-        workshop.host.session.close()
+    host = open_host(problem.embedded, problem.box, solver)
+    with closing(Master(problem.subproblem, solver)) as master, closing(host.session):
+        # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
+        master.open()
+        host.session.open()
+        yield Workshop(master, host, journal)
 
 
 def take_candidate(problem: Problem, workshop: Workshop, solution: Solution, penalty: Penalty) -> tuple[Point | None, tuple[Point, ...]]:

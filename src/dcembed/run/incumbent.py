@@ -29,18 +29,15 @@ class Incumbent:
         """Whether a point counts as feasible."""
         return point.violation <= self.feasibility_tol
 
-    def offer(self, point: Point, seconds: float) -> bool:
-        """Keep the point if it is the best so far; True if it is a new best feasible one."""
+    def offer(self, point: Point, seconds: float) -> None:
+        """Keep the point if it is the best so far."""
         if self.accepts(point):
-            if self.point is not None and self.is_feasible and not _improves(point.objective, self.point.objective):
-                return False
+            if self.point is None or not self.is_feasible or _improves(point.objective, self.point.objective):
+                self.point = point
+                self.trace.append((seconds, point.objective))
+                self.points.append(point.x)
+        elif self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point
-            self.trace.append((seconds, point.objective))
-            self.points.append(point.x)
-            return True
-        if self.point is None or (not self.is_feasible and point.violation < self.point.violation):
-            self.point = point
-        return False
 
 
 def _improves(objective: float, best: float) -> bool:

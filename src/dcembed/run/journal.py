@@ -1,7 +1,7 @@
 """The journal of a run: every method writes down what it does, and nothing that is written there is lost.
 
 The best point, the history and the live log are kept here and nowhere else. A method tells the journal of each point it has measured
-and of each step it has made; it asks it for nothing but the time.
+and of each step it has made. The engine asks it for nothing but the time, so that one start does not depend on another.
 """
 
 from __future__ import annotations
@@ -60,17 +60,21 @@ class Journal:
         self.history: list[Iteration] = []
         self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
         self._is_announced = False
-        # Improving points that have been shown with a line of the log.
+        # Improving points that belong to the steps and starts noted so far.
         self._num_shown = 0
 
-    def announce(self, method: str, solver: Backend, sizes: Sizes) -> None:
+    def announce(self, method: str, solver: Backend | str, sizes: Sizes) -> None:
         """Show what the method is, what it solves with, and how large its problem is."""
         self._sizes, self._is_announced = sizes, True
-        self.log.header(sizes, method, self.arguments.program.problem_class, solver.name)
+        name = solver if isinstance(solver, str) else solver.name
+        self.log.header(sizes, method, self.arguments.program.problem_class, name)
         self.use(solver)
 
-    def use(self, solver: Backend) -> None:
-        """Note which solver is at work."""
+    def use(self, solver: Backend | str) -> None:
+        """Note which solver, or what in its place, is at work."""
+        if isinstance(solver, str):
+            self._solver = solver
+            return
         self._solver = solver.name
         if self.arguments.options.threads > 1 and not solver.has_threads:
             self.log.note(f"{solver.name} works on one thread; threads={self.arguments.options.threads} makes no difference to it.")

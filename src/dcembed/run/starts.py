@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from dcembed.arrays import Array
@@ -18,6 +20,25 @@ _FAILED = {
     SolveStatus.TIME_LIMIT: Status.TIME_LIMIT,
     SolveStatus.INTERRUPTED: Status.INTERRUPTED,
 }
+
+
+# The first of these that occurred is the status of a run whose starts ended differently.
+_RANK = (
+    Status.INTERRUPTED,
+    Status.TIME_LIMIT,
+    Status.LOCALLY_SOLVED,
+    Status.ITERATION_LIMIT,
+    Status.UNBOUNDED,
+    Status.NUMERICAL_ERROR,
+    Status.LOCALLY_INFEASIBLE,
+    Status.INFEASIBLE,
+    Status.HOST_INFEASIBLE,
+)
+
+
+def report(statuses: Iterable[Status]) -> Status:
+    """What a run reports when its starts ended differently."""
+    return min(statuses, key=_RANK.index)
 
 
 def measure_start(embedded: EmbeddedProgram, w: Array) -> Point:

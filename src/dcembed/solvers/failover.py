@@ -10,12 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
-from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
 from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution, SolverFailure, SolveStatus
@@ -56,7 +54,6 @@ class LastingSession:
         self._edits = _Edits()
         self._session: Session | None = None
         self._num_indicator_rows = 0
-        self._failure: str | None = None
 
     @property
     def solver(self) -> Solver:
@@ -98,7 +95,6 @@ class LastingSession:
                 self._open()
             except SolverLimitError as error:
                 self._switch(error)
-                self._open()
 
     def reopen(self) -> None:
         """A fresh session after a failure."""
@@ -106,7 +102,7 @@ class LastingSession:
 
     def close(self) -> None:
         """Release what the solver holds."""
-        session, self._session, self._failure = self._session, None, None
+        session, self._session = self._session, None
         if session is not None:
             # It is given up in any case.
             with suppress(SolverFailure):
@@ -114,33 +110,33 @@ class LastingSession:
 
     def _solve(self, limits: Limits, start: Array | None, relax: bool) -> Solution:
         try:
-            session = self._open()
-            if self._failure is not None:
-                return Solution(SolveStatus.FAILED, None, self._failure)
-            return session.solve(limits, start, relax)
+            return self._open().solve(limits, start, relax)
         except SolverFailure as error:
             return Solution(SolveStatus.FAILED, None, str(error))
 
     def _apply(self, edit: Callable[[Session], None]) -> None:
-        """Edit the open session; one that is opened later begins with all edits."""
-        if self._session is None or self._failure is not None:
-            return
-        try:
-            edit(self._session)
-        except SolverFailure as error:
-            self._failure = str(error)
+        """Edit the open session. One that fails is given up: the next solve opens another, with all edits."""
+        if self._session is not None:
+            try:
+                edit(self._session)
+            except SolverFailure:
+                self.close()
 
     def _open(self) -> Session:
+        """The session, opened on the program as it was given, so that what is wrong with that is the user's, and then edited."""
         if self._session is None:
-            program = self._program
-            if not self._solver.backend.has_indicators:
-                program = linearize_indicators(program)
+            program = self._program if self._solver.backend.has_indicators else linearize_indicators(self._program)
             self._num_indicator_rows = program.num_rows - self._program.num_rows
-            self._session = self._solver.backend.open(_edited(program, self._edits, self._num_indicator_rows), self._solver.options)
+            self._session = self._solver.backend.open(program, self._solver.options)
+            try:
+                _replay(self._edits, self._session, self._num_indicator_rows)
+            except SolverFailure:
+                self.close()
+                raise
         return self._session
 
     def _switch(self, error: SolverLimitError) -> None:
-        """Go over to a backend that has no such limit."""
+        """Go over to a backend that has no such limit; where that does not take the problem, everything stays."""
         old = self._solver
         try:
             backend = choose_backend(self._program.problem_class, without=old.backend)
@@ -149,16 +145,21 @@ class LastingSession:
         self.close()
         # Its options go by the names of the old one.
         self._solver = replace(old, backend=backend, options=replace(old.options, solver_options={}))
+        try:
+            with suppress(SolverFailure):
+                self._open()
+        except DcembedError:
+            self._solver = old
+            raise
         old.note(f"{old.backend.name}: {error} Going on with {backend.name}.")
 
 
-def _edited(program: Program, edits: _Edits, num_indicator_rows: int) -> Program:
-    """The program as the edits leave it. Indicators are linearized before, for the bounds that hold at all times."""
+def _replay(edits: _Edits, session: Session, num_indicator_rows: int) -> None:
+    """Make all edits on a fresh session."""
     if edits.cost is not None:
-        program = derive(program, cost=edits.cost[0], offset=edits.cost[1])
+        session.set_cost(*edits.cost)
     if edits.bounds is not None:
-        program = derive(program, lb=edits.bounds[0], ub=edits.bounds[1])
+        session.set_bounds(*edits.bounds)
     if edits.rows is not None:
         first, matrix, lb, ub = edits.rows
-        program = add_rows(keep_rows(program, np.arange(num_indicator_rows + first)), matrix, lb, ub)
-    return program
+        session.replace_rows(num_indicator_rows + first, matrix, lb, ub)

@@ -50,19 +50,20 @@ class GurobiSession:
         self._program = program
         self._options = dict(options.solver_options)
         self._environment = _open_environment({"Threads": options.threads, "Seed": options.seed % (2**31 - 1), **self._options})
-        self._model = gp.Model(env=self._environment)
         self._is_mip = bool(program.integer.any())
-        kinds = np.where(program.integer, GRB.INTEGER, GRB.CONTINUOUS)
-        self._columns = self._model.addMVar(program.num_columns, lb=program.lb, ub=program.ub, vtype=kinds)
-        _set_objective(self._model, self._columns, program)
         self._rows: list[gp.Constr] = []
         # The lower sides of rows with two sides, by the number of the row.
         self._lower: dict[int, gp.Constr] = {}
-        self._add_rows(program.rows, program.row_lb, program.row_ub)
-        _add_indicators(self._model, self._columns, program)
-        _add_quadratics(self._model, self._columns, program)
-        _add_cones(self._model, self._columns, program)
-        self._model.update()
+        with calling("Gurobi"):
+            self._model = gp.Model(env=self._environment)
+            kinds = np.where(program.integer, GRB.INTEGER, GRB.CONTINUOUS)
+            self._columns = self._model.addMVar(program.num_columns, lb=program.lb, ub=program.ub, vtype=kinds)
+            _set_objective(self._model, self._columns, program)
+            self._add_rows(program.rows, program.row_lb, program.row_ub)
+            _add_indicators(self._model, self._columns, program)
+            _add_quadratics(self._model, self._columns, program)
+            _add_cones(self._model, self._columns, program)
+            self._model.update()
         try:
             check_licence(self._model)
         except SolverLimitError:
@@ -95,7 +96,8 @@ class GurobiSession:
         if relax and self._is_mip:
             return self._solve_relaxed(limits)
         if start is not None and self._is_mip:
-            self._columns.Start = start
+            with calling("Gurobi"):
+                self._columns.Start = start
         deadline = time.monotonic() + limits.seconds
         solution = self._run(self._model, limits)
         if solution.status is SolveStatus.UNBOUNDED:
@@ -104,22 +106,24 @@ class GurobiSession:
 
     def _solve_relaxed(self, limits: Limits) -> Solution:
         """Without integers Gurobi drops the indicators; those that bounds switch on are rows."""
-        self._model.update()
-        relaxed = self._model.relax()
-        if self._program.indicators:
-            settled = settled_rows(self._program, self._columns.LB, self._columns.UB)
-            columns = gp.MVar.fromlist(relaxed.getVars()[: self._columns.size])
-            for side, sense in ((settled.ub, GRB.LESS_EQUAL), (settled.lb, GRB.GREATER_EQUAL)):
-                finite = np.flatnonzero(np.isfinite(side))
-                if finite.size:
-                    relaxed.addMConstr(settled.matrix[finite], columns, sense, side[finite])
+        with calling("Gurobi"):
+            self._model.update()
+            relaxed = self._model.relax()
+            if self._program.indicators:
+                settled = settled_rows(self._program, self._columns.LB, self._columns.UB)
+                columns = gp.MVar.fromlist(relaxed.getVars()[: self._columns.size])
+                for side, sense in ((settled.ub, GRB.LESS_EQUAL), (settled.lb, GRB.GREATER_EQUAL)):
+                    finite = np.flatnonzero(np.isfinite(side))
+                    if finite.size:
+                        relaxed.addMConstr(settled.matrix[finite], columns, sense, side[finite])
         solution = self._run(relaxed, limits)
         relaxed.dispose()
         return solution
 
     def close(self) -> None:
-        self._model.dispose()
-        self._environment.dispose()
+        with calling("Gurobi"):
+            self._model.dispose()
+            self._environment.dispose()
 
     def _add_rows(self, matrix: sp.csr_array, lb: Array, ub: Array) -> None:
         if lb.size == 0:
@@ -134,10 +138,11 @@ class GurobiSession:
 
     def _settle(self, message: str, limits: Limits) -> Solution:
         """A ray that improves forever says nothing about whether there is a point: solve without objective."""
-        copy = self._model.copy()
-        copy.setObjective(0.0)
-        # The homogeneous algorithm is the one that finds infeasibility of curved constraints.
-        copy.Params.BarHomogeneous = 1
+        with calling("Gurobi"):
+            copy = self._model.copy()
+            copy.setObjective(0.0)
+            # The homogeneous algorithm is the one that finds infeasibility of curved constraints.
+            copy.Params.BarHomogeneous = 1
         solution = self._run(copy, limits)
         copy.dispose()
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
@@ -145,9 +150,10 @@ class GurobiSession:
 
     def _run(self, model: gp.Model, limits: Limits) -> Solution:
         seconds = min(max(limits.seconds, 0.0), float(self._options.get("TimeLimit", np.inf)))  # type: ignore[arg-type]
-        model.Params.TimeLimit = min(seconds, GRB.INFINITY)
-        if "MIPGap" not in self._options:
-            model.Params.MIPGap = limits.gap
+        with calling("Gurobi"):
+            model.Params.TimeLimit = min(seconds, GRB.INFINITY)
+            if "MIPGap" not in self._options:
+                model.Params.MIPGap = limits.gap
         watch = _Watch(limits, model.getVars()[: self._columns.size])
         _optimize(model, watch)
         if watch.error is not None:

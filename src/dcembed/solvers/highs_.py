@@ -88,33 +88,51 @@ class HighsSession:
     def set_cost(self, cost: Array, offset: float) -> None:
         if self._lost:
             return
-        self._set_cost(cost)
-        self._highs.changeObjectiveOffset(offset)
+        with calling("HiGHS"):
+            self._set_cost(cost)
+            self._highs.changeObjectiveOffset(offset)
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
         if self._lost:
             return
         n = lb.size
-        self._highs.changeColsBounds(n, np.arange(n, dtype=np.int32), lb, ub)
+        with calling("HiGHS"):
+            self._highs.changeColsBounds(n, np.arange(n, dtype=np.int32), lb, ub)
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         if self._lost:
             return
-        highs = self._highs
-        old, new = highs.getNumRow() - first, lb.size
-        basis = highs.getBasis()
+        highs, new = self._highs, lb.size
         starts, indices = matrix.indptr[:-1].astype(np.int32), matrix.indices.astype(np.int32)
-        if new and highs.addRows(new, lb, ub, matrix.nnz, starts, indices, matrix.data) == highspy.HighsStatus.kError:
-            raise SolverFailure(f"HiGHS refused new rows; {_accepted_sizes(matrix.data)}")
-        if old:
-            highs.deleteRows(old, np.arange(first, first + old, dtype=np.int32))
-        if basis.valid:
-            highs.setBasis(_continued(basis, first, np.arange(new) if origin is None else origin))
+        with calling("HiGHS"):
+            old, basis = highs.getNumRow() - first, highs.getBasis()
+            if new and highs.addRows(new, lb, ub, matrix.nnz, starts, indices, matrix.data) == highspy.HighsStatus.kError:
+                raise SolverFailure(f"HiGHS refused new rows; {_accepted_sizes(matrix.data)}")
+            if old:
+                highs.deleteRows(old, np.arange(first, first + old, dtype=np.int32))
+            if basis.valid:
+                highs.setBasis(_continued(basis, first, np.arange(new) if origin is None else origin))
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         if self._lost:
             return Solution(SolveStatus.FAILED, None, "an earlier solve was left behind")
         deadline = time.monotonic() + limits.seconds
+        with calling("HiGHS"):
+            self._prepare(limits, start, relax)
+        solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
+        if solution.status is SolveStatus.FAILED and solution.x is None:
+            # A basis that has gone bad is the usual cause; once more from scratch.
+            with calling("HiGHS"):
+                self._highs.clearSolver()
+            solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
+        return solution
+
+    def close(self) -> None:
+        if not self._lost:
+            with calling("HiGHS"):
+                self._highs.clear()
+
+    def _prepare(self, limits: Limits, start: Array | None, relax: bool) -> None:
         self._highs.setOptionValue("solve_relaxation", relax)
         if "mip_rel_gap" not in self._asked:
             self._highs.setOptionValue("mip_rel_gap", limits.gap)
@@ -124,16 +142,6 @@ class HighsSession:
             point = highspy.HighsSolution()
             point.col_value = list(start)
             self._highs.setSolution(point)
-        solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
-        if solution.status is SolveStatus.FAILED and solution.x is None:
-            # A basis that has gone bad is the usual cause; once more from scratch.
-            self._highs.clearSolver()
-            solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
-        return solution
-
-    def close(self) -> None:
-        if not self._lost:
-            self._highs.clear()
 
     def _set_cost(self, cost: Array) -> None:
         n = cost.size
@@ -171,10 +179,11 @@ class HighsSession:
         self._news.clear()
         self._found.clear()
         self._error = None
-        report = highs.startCallback if limits.on_solution is not None else highs.stopCallback
-        report(cb.HighsCallbackType.kCallbackMipImprovingSolution)
-        # The clock of HiGHS runs on over all its solves.
-        highs.setOptionValue("time_limit", float(highs.getRunTime() + max(limits.seconds, 0.0)))
+        with calling("HiGHS"):
+            report = highs.startCallback if limits.on_solution is not None else highs.stopCallback
+            report(cb.HighsCallbackType.kCallbackMipImprovingSolution)
+            # The clock of HiGHS runs on over all its solves.
+            highs.setOptionValue("time_limit", float(highs.getRunTime() + max(limits.seconds, 0.0)))
         thread = threading.Thread(target=self._run_and_tell, daemon=True)
         deadline = time.monotonic() + limits.seconds
         thread.start()

@@ -62,7 +62,8 @@ class PiqpSession(EditedProgram):
         if self._remote is None:
             self._remote = RemoteSolver("dcembed.solvers.piqp_worker")
         settings = {f"setting.{name}": np.array(value) for name, value in self._settings.items()}
-        answer = self._remote.ask(problem | settings, replace(limits, seconds=deadline - time.monotonic()))
+        with calling("PIQP"):
+            answer = self._remote.ask(problem | settings, replace(limits, seconds=deadline - time.monotonic()))
         if answer is None:
             return Solution(SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT, None, "PIQP was ended")
         if "status" not in answer:

@@ -64,7 +64,9 @@ def choose_backend(problem_class: str, name: str | None = None, without: Backend
     """The backend called `name`, or the first installed one but `without` that takes `problem_class`."""
     if name is not None:
         return _named(problem_class, name)
-    able = [backend for backend in BACKENDS.values() if problem_class in backend.classes and backend is not without]
+    able = [
+        backend for backend in BACKENDS.values() if problem_class in backend.classes and (without is None or backend.name != without.name)
+    ]
     for backend in able:
         if is_installed(backend):
             return backend

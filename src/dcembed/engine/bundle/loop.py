@@ -18,7 +18,7 @@ from dcembed.embedded.point import Point
 from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, begin, redrawn
-from dcembed.engine.bundle.step import Kind, Taken, take_step
+from dcembed.engine.bundle.step import BundleStep, Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem
@@ -78,7 +78,7 @@ def _settle(problem: Problem, state: State) -> Outcome:
     return Outcome(Status.LOCALLY_SOLVED if feasible else Status.LOCALLY_INFEASIBLE, state.point, state.best)
 
 
-def _step(start: int, number: int, state: State, taken: Taken) -> Step:
+def _step(start: int, number: int, state: State, taken: BundleStep) -> Step:
     solution = taken.mastered.solution
     message = solution.message or solution.status.value
     return Step(start, number, state.point, taken.mastered.candidate, state.penalty.value, message, state.penalty.is_hard)

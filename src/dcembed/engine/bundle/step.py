@@ -37,7 +37,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Taken:
+class BundleStep:
     """A step: what came of it, the state after it, and the master that was solved."""
 
     kind: Kind
@@ -45,7 +45,7 @@ class Taken:
     mastered: Mastered
 
 
-def take_step(problem: Problem, workshop: Workshop, state: State) -> Taken:
+def take_step(problem: Problem, workshop: Workshop, state: State) -> BundleStep:
     """Solve the master around the point and go to its solution if that brings a fair share of the promise."""
     is_held = state.num_held > 0
     mastered = solve_master(problem, workshop, state.model, state.point, state.penalty, is_held)
@@ -57,10 +57,10 @@ def take_step(problem: Problem, workshop: Workshop, state: State) -> Taken:
         best=best_of((state.best, *mastered.met), tol),
     )
     if mastered.candidate is None or mastered.solution.x is None or mastered.solution.status not in USABLE:
-        return Taken(Kind.FAILED, state, mastered)
+        return BundleStep(Kind.FAILED, state, mastered)
     state = replace(state, num_failed=0, reserve=best_of((state.reserve, mastered.candidate), tol))
     kind, state = _weigh(problem, workshop, state, mastered.solution.x, mastered.candidate, is_held)
-    return Taken(kind, state, mastered)
+    return BundleStep(kind, state, mastered)
 
 
 def _weigh(problem: Problem, workshop: Workshop, state: State, x: Array, candidate: Point, is_held: bool) -> tuple[Kind, State]:
