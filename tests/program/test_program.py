@@ -327,3 +327,11 @@ def test_a_maximization_has_the_users_objective_and_a_concave_quadratic():
     assert (program.maximize, program.sense, Program(cost=[1.0]).sense) == (True, -1.0, 1.0)
     assert program.objective(np.array([2.0])) == 3.0
     assert "so what is maximized is not concave" in message(Program, cost=[3.0], quadratic=[[2.0]], maximize=True)
+
+
+def test_what_is_maximized_must_be_concave():
+    assert Program(cost=[1.0, 1.0], quadratic=-np.eye(2), maximize=True).sense == -1.0
+    with pytest.raises(
+        InputError, match=r"quadratic is not negative semidefinite \(largest eigenvalue 1\), so what is maximized is not concave"
+    ):
+        Program(cost=[1.0, 1.0], quadratic=np.eye(2), maximize=True)

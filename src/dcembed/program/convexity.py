@@ -15,15 +15,24 @@ DENSE_COLUMNS = 2000
 
 def check_convex(quadratic: sp.csr_array, owner: str, consequence: str) -> None:
     """Raise InputError, beginning with `owner`, unless the symmetric matrix is positive semidefinite up to rounding."""
+    if (smallest := _negative_eigenvalue(quadratic)) is not None:
+        raise InputError(f"{owner}: quadratic is not positive semidefinite (smallest eigenvalue {smallest:.3g}), {consequence}")
+
+
+def check_concave(quadratic: sp.csr_array, owner: str, consequence: str) -> None:
+    """Raise InputError, beginning with `owner`, unless the symmetric matrix is negative semidefinite up to rounding."""
+    if (smallest := _negative_eigenvalue(-quadratic)) is not None:
+        raise InputError(f"{owner}: quadratic is not negative semidefinite (largest eigenvalue {-smallest:.3g}), {consequence}")
+
+
+def _negative_eigenvalue(quadratic: sp.csr_array) -> float | None:
+    """The smallest eigenvalue of a matrix that is not positive semidefinite, None for one that is."""
     support = np.flatnonzero(np.diff(quadratic.indptr))
     matrix = quadratic[support][:, support]
     scale = abs(matrix).max()
     shifted = matrix + sp.eye_array(support.size, format="csr") * (CONVEXITY_TOL * scale)
     convex = _has_cholesky(shifted.toarray()) if support.size <= DENSE_COLUMNS else _has_positive_pivots(shifted)
-    if not convex:
-        raise InputError(
-            f"{owner}: quadratic is not positive semidefinite (smallest eigenvalue {_smallest_eigenvalue(matrix):.3g}), {consequence}"
-        )
+    return None if convex else _smallest_eigenvalue(matrix)
 
 
 def _has_cholesky(matrix: np.ndarray) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
-from dcembed.program.convexity import check_convex
+from dcembed.program.convexity import check_concave, check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
 
 
@@ -324,7 +324,7 @@ def _quadratic(matrix: MatrixLike | None, n: int, maximize: bool) -> sp.csr_arra
     if quadratic.nnz == 0:
         return None
     if maximize:
-        check_convex(-quadratic, "Program", "so what is maximized is not concave: of the negative of quadratic the eigenvalue is meant.")
+        check_concave(quadratic, "Program", "so what is maximized is not concave; note that 1/2 w'Qw is maximized.")
     else:
         check_convex(
             quadratic, "Program", "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
