@@ -28,16 +28,19 @@ COSTS = np.array([0.01, 0.0, 0.2, 0.95])  # of a kelvin above 330, of a minute, 
 
 
 def build_problem() -> tuple[dcembed.Program, dcembed.Embedding]:
-    """minimize costs - margin  subject to  impurity <= 8 and temperature + 12 feed <= 378."""
+    """maximize margin - costs  subject to  impurity <= 8 and temperature + 12 feed <= 378."""
     network = dcembed.load_network(HERE / "reactor.onnx")
     program = dcembed.Program(
-        cost=np.concatenate([COSTS, [-1.0, 0.0]]),
-        offset=-COSTS[TEMPERATURE] * LOW[TEMPERATURE],
+        cost=np.concatenate([-COSTS, [1.0, 0.0]]),
+        offset=COSTS[TEMPERATURE] * LOW[TEMPERATURE],
+        maximize=True,
         rows=[[1.0, 0.0, HEAT_OF_FEED, 0.0, 0.0, 0.0]],
         row_ub=HEAT_BUDGET,
         lb=np.concatenate([LOW, [-np.inf, -np.inf]]),
         ub=np.concatenate([HIGH, [np.inf, MAX_IMPURITY]]),
         integer=[CHARGES],
+        column_names=["temperature", "time", "feed", "charges", "margin", "impurity"],
+        row_names=["heating"],
     )
     return program, dcembed.Embedding(network, inputs=[TEMPERATURE, TIME, FEED, CHARGES], outputs=[MARGIN, IMPURITY])
 
@@ -68,8 +71,8 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
 
     for start in range(5):
         way = [record for record in result.history if record.start == start and record.violation <= result.feasibility_tol]
-        right.plot([r.number for r in way], [-r.objective for r in way], "o-", label=f"start {start}")
-    right.axhline(-result.objective, color="gray", linewidth=1, linestyle=":")
+        right.plot([r.number for r in way], [r.objective for r in way], "o-", label=f"start {start}")
+    right.axhline(result.objective, color="gray", linewidth=1, linestyle=":")
     right.set(xlabel="iteration", ylabel="profit per hour", title="feasible candidates, measured on the network")
     right.xaxis.get_major_locator().set_params(integer=True)
     right.legend(loc="lower right")
@@ -86,7 +89,7 @@ def main() -> dcembed.Result:
     x = result.x
     print(
         f"\nRun at {x[TEMPERATURE]:.1f} K for {x[TIME]:.1f} min with {x[FEED]:.2f} mol/l, catalyst charges: {x[CHARGES]:.0f}; "
-        f"profit {-result.objective:.3f} per hour at {x[IMPURITY]:.2f} % impurity."
+        f"profit {result.objective:.3f} per hour at {x[IMPURITY]:.2f} % impurity."
     )
     draw(result, embedding)
     print(f"Picture: {PICTURE.relative_to(HERE.parent)}")
