@@ -35,6 +35,9 @@ def started(problem: Problem, program, embedding, settled=()) -> tuple[Outcome, 
     """The outcome of the start at the origin, and the trace that the journal heard."""
     with open_journal(read_arguments(program, embedding, None, quiet())) as journal:
         outcome = run_start(problem, measure_point(problem.embedded, np.zeros(problem.embedded.host.num_columns)), 0, settled, journal)
+    kept = journal.incumbent
+    assert (outcome.best is not None) == kept.is_feasible
+    assert outcome.best is None or outcome.best.objective <= kept.point.objective + 1e-12
     return outcome, [(r.objective, r.violation, r.penalty, r.solver_status) for r in journal.history]
 
 

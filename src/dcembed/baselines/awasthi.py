@@ -65,9 +65,9 @@ class _Subproblem:
         self._epigraph, self._kept = build_two_path(embedded), kept_affine(embedded)
         epigraph = self._epigraph
         wide = add_columns(embedded.host, epigraph.lb, np.full(epigraph.num_columns, np.inf))
-        self._program = add_rows(wide, epigraph.rows(), epigraph.row_lb, np.full(epigraph.num_rows, np.inf))
+        program = add_rows(wide, epigraph.rows(), epigraph.row_lb, np.full(epigraph.num_rows, np.inf))
         backend = choose_backend(embedded.host.problem_class, recorder.options.solver)
-        self._session = LastingSession(self._program, Solver(backend, recorder.session_options, recorder.journal.log.note))
+        self._session = LastingSession(program, Solver(backend, recorder.session_options, recorder.journal.log.note))
         self._session.open()
         recorder.begin(
             "difference-of-convex algorithm, two-path",

@@ -5,10 +5,9 @@ They are treated exactly like the candidates of `dcembed.solve`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-
-import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -22,7 +21,7 @@ from dcembed.run.completion import take
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.journal import Journal, Step, count_sizes, open_journal
-from dcembed.run.starts import find_start, measure_start, no_start, random_start, report
+from dcembed.run.starts import find_start, measure_start, no_start, random_starts, report, with_predictions
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SessionOptions
 from dcembed.solvers.failover import Solver
@@ -76,8 +75,7 @@ class Recorder:
 
     def offer(self, w: Array, message: str, penalty: float = 0.0) -> Point:
         """Measure a point of all columns, completed where that can make it feasible, and write it down as a step."""
-        start = measure_start(self.embedded, self.embedded.lower(w)).w if self.embedded.linked.size else self.embedded.lower(w)
-        point = take(self.journal, self.host, start).point
+        point = take(self.journal, self.host, with_predictions(self.embedded, self.embedded.lower(w))).point
         self._note(point, message, penalty)
         return point
 
@@ -93,28 +91,19 @@ class Recorder:
 
     def run_starts(self, starts: list[Array], iterate: Callable[[Array, int], Status], max_starts: int = 1) -> Status:
         """Iterate from each start while there is time: the user's, or where the host alone is optimal and then at random."""
+        points: Iterable[Array] = starts
+        if not starts:
+            found = find_start(self.host, self.clock.limits())
+            if found.x is None:
+                return no_start(found)
+            further = random_starts(self.host, self.options.seed, max_starts - 1, self.clock)
+            points = map(self.embedded.lift, itertools.chain([found.x], further))
         statuses: list[Status] = []
-        for number, w in enumerate(starts or self._own_starts(max_starts)):
-            if isinstance(w, Status):
-                return w
+        for number, w in enumerate(points):
             if statuses and self.clock.ended():
                 break
             statuses.append(iterate(w, number))
         return self.clock.ended() or report(statuses)
-
-    def _own_starts(self, max_starts: int) -> Iterator[Array | Status]:
-        """Points of the host, all columns; how the run ends where it has none."""
-        found = find_start(self.host, self.clock.limits())
-        if found.x is None:
-            yield no_start(found)
-            return
-        yield self.embedded.lift(found.x)
-        rng = np.random.default_rng(self.options.seed)
-        for _ in range(max_starts - 1):
-            w = random_start(self.host, rng, self.clock.limits())
-            if w is None:
-                return
-            yield self.embedded.lift(w)
 
     def _note(self, point: Point | None, message: str, penalty: float) -> None:
         self._number += 1

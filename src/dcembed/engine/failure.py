@@ -25,7 +25,7 @@ class Cure(Enum):
 def judge(
     solution: Solution, penalty: Penalty, num_failed: int, may_widen: bool, host_is_infeasible: Callable[[], bool], clock: Clock
 ) -> Status | Cure:
-    """How the start ends, or what to try, after a solution that is of no use; `num_failed` counts them, this one included."""
+    """How the start ends, or what to try, after a solution that is of no use; `num_failed` others came right before."""
     if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
         return clock.ended() or Status.TIME_LIMIT
     if solution.status is SolveStatus.UNBOUNDED:
@@ -35,4 +35,4 @@ def judge(
             return Status.HOST_INFEASIBLE
         if may_widen:
             return Cure.WIDEN
-    return Status.NUMERICAL_ERROR if num_failed >= MAX_SOLVER_FAILURES else Cure.REOPEN
+    return Status.NUMERICAL_ERROR if num_failed + 1 >= MAX_SOLVER_FAILURES else Cure.REOPEN

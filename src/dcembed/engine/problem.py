@@ -79,8 +79,7 @@ def carried_by(problem: Problem, backend: Backend | None) -> Problem:
     """The problem for further starts, in the solver that carried the last one to its end."""
     if backend is None or backend.name == problem.solver.backend.name:
         return problem
-    # Its options go by the names of the old one.
-    return replace(problem, solver=Solver(backend, replace(problem.solver.options, solver_options={})))
+    return replace(problem, solver=problem.solver.moved_to(backend))
 
 
 def build_problem(embedded: EmbeddedProgram, options: Options) -> Problem:
@@ -125,8 +124,7 @@ def _check_reach(problem: Problem) -> None:
     embedded, (lb, ub) = problem.embedded, problem.box
     if all(np.isfinite(side).all() for measured in embedded.networks for side in input_box(measured, lb, ub)):
         return
-    largest = problem.reach.largest if problem.reach is not None else np.zeros(0)
-    endless = np.isinf(largest) & np.concatenate([[False], embedded.restrictions.indicator >= 0])
+    endless = np.isinf(largest_kept(embedded, lb, ub)) & np.concatenate([[False], embedded.restrictions.indicator >= 0])
     for measured in embedded.networks:
         maps = measured.map_of[measured.terms.block[endless[measured.terms.measurement]]]
         for column in measured.maps[measured.rows_of(maps).reshape(-1)].indices:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
-import numpy as np
-
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.outcome import Outcome
@@ -19,7 +17,7 @@ from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.host import open_host
 from dcembed.run.journal import Journal, count_sizes, open_journal
-from dcembed.run.starts import find_start, measure_start, no_start, random_start, report
+from dcembed.run.starts import find_start, measure_start, no_start, random_starts, report
 
 
 def solve(
@@ -81,12 +79,9 @@ def _run_own(problem: Problem, journal: Journal) -> Status:
         if solution.x is None:
             return no_start(solution)
         outcomes = [_run(problem, journal, solution.x, [])]
-        rng = np.random.default_rng(problem.options.seed)
+        further = random_starts(host, problem.options.seed, problem.options.max_starts - 1, journal.clock)
         # What is no local answer (a limit, a failure) ends the run.
-        while outcomes[-1].is_settled and len(outcomes) < problem.options.max_starts and not journal.clock.ended():
-            w = random_start(host, rng, journal.clock.limits())
-            if w is None:
-                break
+        while outcomes[-1].is_settled and not journal.clock.ended() and (w := next(further, None)) is not None:
             outcomes.append(_run(problem, journal, w, outcomes))
     return report(outcome.status for outcome in outcomes)
 

@@ -17,7 +17,7 @@ from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program
 from dcembed.program.tightening import Box
 from dcembed.run.completion import take
 from dcembed.run.host import HostProblem, open_host
-from dcembed.run.journal import Journal
+from dcembed.run.journal import Journal, Step
 from dcembed.run.penalty import Penalty
 from dcembed.run.starts import is_infeasible
 from dcembed.solvers.base import Limits, Solution
@@ -89,6 +89,11 @@ class Workshop:
     master: Master
     host: HostProblem
     journal: Journal
+
+    def record(self, start: int, number: int, last: Point, candidate: Point | None, penalty: Penalty, solution: Solution) -> None:
+        """Write down a step: from `last` to what the solver made of it."""
+        message = solution.message or solution.status.value
+        self.journal.step(Step(start, number, last, candidate, penalty.value, message, penalty.is_hard))
 
     def host_is_infeasible(self) -> bool:
         """A subproblem has slacks on its neural rows, so it is infeasible only with the host; solvers err, so ask again."""

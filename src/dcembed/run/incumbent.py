@@ -27,7 +27,7 @@ class Incumbent:
 
     def accepts(self, point: Point) -> bool:
         """Whether a point counts as feasible."""
-        return point.violation <= self.feasibility_tol
+        return point.is_feasible(self.feasibility_tol)
 
     def offer(self, point: Point, seconds: float) -> None:
         """Keep the point if it is the best so far."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.embedded.verify import predict
 from dcembed.result import Status
+from dcembed.run.clock import Clock
 from dcembed.run.host import HostProblem, release
 from dcembed.solvers.base import Limits, Solution, SolveStatus
 
@@ -41,12 +42,15 @@ def report(statuses: Iterable[Status]) -> Status:
     return min(statuses, key=_RANK.index)
 
 
+def with_predictions(embedded: EmbeddedProgram, w: Array) -> Array:
+    """Kept columns with true predictions in their place."""
+    # Predictions that are columns of the host are the only ones that could be wrong.
+    return embedded.lower(predict(embedded.embeddings, embedded.lift(w))) if embedded.linked.size else w
+
+
 def measure_start(embedded: EmbeddedProgram, w: Array) -> Point:
     """A starting point given by its kept columns, with true predictions in their place."""
-    if embedded.linked.size:
-        # Predictions that are columns of the host are the only ones that a start could have wrong.
-        w = embedded.lower(predict(embedded.embeddings, embedded.lift(w)))
-    return measure_point(embedded, w)
+    return measure_point(embedded, with_predictions(embedded, w))
 
 
 def no_start(solution: Solution) -> Status:
@@ -69,6 +73,16 @@ def find_start(problem: HostProblem, limits: Limits) -> Solution:
 def is_infeasible(problem: HostProblem, limits: Limits) -> bool:
     """Whether the host alone has no point."""
     return find_start(problem, limits).status is SolveStatus.INFEASIBLE
+
+
+def random_starts(problem: HostProblem, seed: int, number: int, clock: Clock) -> Iterator[Array]:
+    """So many random points of the host, each found when it is asked for; fewer where a solver gives none."""
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
+        w = random_start(problem, rng, clock.limits())
+        if w is None:
+            return
+        yield w
 
 
 def random_start(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:

@@ -32,6 +32,10 @@ class Solver:
     options: SessionOptions
     note: Callable[[str], None] = _say_nothing
 
+    def moved_to(self, backend: Backend) -> Solver:
+        """The same in another backend, without the options that go by the names of this one."""
+        return replace(self, backend=backend, options=replace(self.options, solver_options={}))
+
 
 @dataclass(frozen=True, eq=False)
 class _Edits:
@@ -46,7 +50,7 @@ class _Edits:
 class LastingSession:
     """A problem inside the first backend that carries it. It is opened when it is first solved.
 
-    A call that the solver's library does not survive ends in a Solution that says FAILED; `reopen` makes the session usable again.
+    A solve that the solver's library does not survive ends in a Solution that says FAILED; `reopen` begins afresh.
     """
 
     def __init__(self, program: Program, solver: Solver) -> None:
@@ -130,7 +134,8 @@ class LastingSession:
             self._session = self._solver.backend.open(program, self._solver.options)
             try:
                 _replay(self._edits, self._session, self._num_indicator_rows)
-            except SolverFailure:
+            except BaseException:
+                # Half edited it would answer for another problem.
                 self.close()
                 raise
         return self._session
@@ -143,8 +148,7 @@ class LastingSession:
         except NoBackendError as cause:
             raise SolverLimitError(f"{error} Apart from {old.backend.name}: {cause}") from None
         self.close()
-        # Its options go by the names of the old one.
-        self._solver = replace(old, backend=backend, options=replace(old.options, solver_options={}))
+        self._solver = old.moved_to(backend)
         try:
             with suppress(SolverFailure):
                 self._open()

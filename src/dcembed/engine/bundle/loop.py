@@ -18,14 +18,13 @@ from dcembed.embedded.point import Point
 from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, begin, redrawn
-from dcembed.engine.bundle.step import BundleStep, Kind, take_step
+from dcembed.engine.bundle.step import Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem
 from dcembed.engine.workshop import Workshop
 from dcembed.result import Status
-from dcembed.run.journal import Step
-from dcembed.solvers.base import Solution, SolveStatus
+from dcembed.solvers.base import Solution
 
 # How much smaller the box becomes after a solver has failed.
 AFTER_FAILURE = 0.25
@@ -41,15 +40,16 @@ def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, 
         if any(np.array_equal(state.point.w, w) for w in settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
-        workshop.journal.step(_step(number, iteration, state, taken))
+        solution = taken.mastered.solution
+        workshop.record(number, iteration, state.point, taken.mastered.candidate, state.penalty, solution)
         state = taken.state
         if taken.kind is Kind.FAILED:
-            after = _cope(problem, workshop, state, taken.mastered.solution)
+            after = _cope(problem, workshop, state, solution)
             if isinstance(after, Status):
                 return Outcome(after, state.point, state.best)
             state = after
         elif taken.kind is Kind.STUCK:
-            remedied = remedy(problem, state, taken.mastered.solution.gap, clock)
+            remedied = remedy(problem, state, solution.gap, clock)
             if remedied is None:
                 return _settle(problem, state)
             state = remedied
@@ -58,9 +58,8 @@ def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, 
 
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:
     """After a solution that is of no use."""
-    num_failed = state.num_failed + (solution.status is not SolveStatus.UNBOUNDED)
     may_widen = not state.model.region.is_full
-    verdict = judge(solution, state.penalty, num_failed, may_widen, workshop.host_is_infeasible, workshop.journal.clock)
+    verdict = judge(solution, state.penalty, state.num_failed, may_widen, workshop.host_is_infeasible, workshop.journal.clock)
     if isinstance(verdict, Status):
         return verdict
     if verdict is Cure.GROW:
@@ -70,15 +69,9 @@ def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution
         return redrawn(problem, state, LARGEST_RADIUS)
     workshop.master.reopen()
     # A smaller box has less curvature and gentler cuts.
-    return redrawn(problem, replace(state, num_failed=num_failed), AFTER_FAILURE * state.model.region.radius)
+    return redrawn(problem, replace(state, num_failed=state.num_failed + 1), AFTER_FAILURE * state.model.region.radius)
 
 
 def _settle(problem: Problem, state: State) -> Outcome:
     feasible = state.point.is_feasible(problem.options.feasibility_tol)
     return Outcome(Status.LOCALLY_SOLVED if feasible else Status.LOCALLY_INFEASIBLE, state.point, state.best)
-
-
-def _step(start: int, number: int, state: State, taken: BundleStep) -> Step:
-    solution = taken.mastered.solution
-    message = solution.message or solution.status.value
-    return Step(start, number, state.point, taken.mastered.candidate, state.penalty.value, message, state.penalty.is_hard)

@@ -16,7 +16,6 @@ from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import majorize
 from dcembed.engine.workshop import Workshop, take_candidate
 from dcembed.result import Status
-from dcembed.run.journal import Step
 from dcembed.run.penalty import Penalty, initial_penalty
 from dcembed.run.stopping import agree
 from dcembed.solvers.base import Solution, SolveStatus
@@ -60,7 +59,7 @@ def run_ccp(problem: Problem, workshop: Workshop, start: Point, number: int) -> 
         solution = _solve_subproblem(problem, workshop, state)
         # Evaluate F and V at the candidate.
         candidate, met = take_candidate(problem, workshop, solution, state.penalty)
-        workshop.journal.step(_step(number, k, state, candidate, solution))
+        workshop.record(number, k, state.point, candidate, state.penalty, solution)
         state = _remember(problem, state, candidate, met)
         # Stop where two consecutive feasible candidates agree; else w^{k+1}, and tau_{k+1} = min(mu tau_k, tau_max) if V > eps_feas.
         after = _advance(problem, workshop, state, solution, candidate)
@@ -123,16 +122,10 @@ def _penalize(problem: Problem, state: State, last: Point) -> State | Status:
 
 def _cope(workshop: Workshop, state: State, solution: Solution) -> State | Status:
     """After a solution that is of no use."""
-    num_failed = state.num_failed + (solution.status is not SolveStatus.UNBOUNDED)
-    verdict = judge(solution, state.penalty, num_failed, False, workshop.host_is_infeasible, workshop.journal.clock)
+    verdict = judge(solution, state.penalty, state.num_failed, False, workshop.host_is_infeasible, workshop.journal.clock)
     if isinstance(verdict, Status):
         return verdict
     if verdict is Cure.GROW:
         return replace(state, penalty=state.penalty.grown())
     workshop.master.reopen()
-    return replace(state, num_failed=num_failed)
-
-
-def _step(start: int, number: int, state: State, candidate: Point | None, solution: Solution) -> Step:
-    message = solution.message or solution.status.value
-    return Step(start, number, state.point, candidate, state.penalty.value, message, state.penalty.is_hard)
+    return replace(state, num_failed=state.num_failed + 1)
