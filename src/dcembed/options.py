@@ -61,6 +61,9 @@ class Options:
     decomposition
         Where the network is split: "global", one split for the whole input space, or "local", one for a box around the current
         point, with lazy only. "auto" is "local" for lazy on networks of more than one stage, as far as memory allows.
+    tangents
+        Whether steps on plain tangents of the networks go first, with lazy only, where the host has no integers: the first good points
+        come without bounds, splits and cuts then. False is the difference-of-convex procedure alone.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth
@@ -91,6 +94,7 @@ class Options:
     max_starts: int = 5
     formulation: str = "auto"
     decomposition: str = "auto"
+    tangents: bool = True
     initial_penalty: float | None = None
     penalty_growth: float = 10.0
     max_penalty: float | None = None
@@ -109,6 +113,7 @@ class Options:
         _require(self, "max_starts", _is_whole(self.max_starts) and self.max_starts >= 1, "a whole number, at least 1")
         _require(self, "formulation", self.formulation in FORMULATIONS, f"one of {', '.join(map(repr, FORMULATIONS))}")
         _require(self, "decomposition", self.decomposition in DECOMPOSITIONS, f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
+        _require(self, "tangents", isinstance(self.tangents, bool), "True or False")
         fits = self.decomposition != "local" or self.formulation in ("auto", "lazy")
         _require(self, "decomposition", fits, f"'global' or 'auto' with formulation={self.formulation!r}")
         for name in ("initial_penalty", "max_penalty"):

@@ -76,6 +76,8 @@ class Iteration:
         The solver's own words.
     is_incumbent
         Whether the best feasible point has improved since the last iteration: by the candidate, its completion, or a point met on the way.
+    kind
+        Which step it was: "tangent" on the plain tangents, "bundle" on the cutting-plane model; empty for methods with one kind of step.
     """
 
     start: int
@@ -89,6 +91,7 @@ class Iteration:
     step: float
     solver_status: str
     is_incumbent: bool
+    kind: str = ""
 
 
 @dataclass(frozen=True)

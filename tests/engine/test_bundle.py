@@ -18,10 +18,10 @@ from dcembed.embedded.point import measure_point
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.engine.bundle.local_split import split_on_box
 from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
-from dcembed.engine.bundle.region import first_region
 from dcembed.engine.bundle.state import begin
 from dcembed.engine.cuts import MAX_AGE, Heights, empty_pool
 from dcembed.engine.problem import build_problem
+from dcembed.engine.region import first_region
 from dcembed.program.tightening import Box
 from frontends.problems import make_network
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp

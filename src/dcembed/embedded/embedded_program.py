@@ -89,6 +89,11 @@ class EmbeddedProgram:
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.maps.indices for m in self.networks)]))
 
     @cached_property
+    def integer(self) -> Array:
+        """Which of the kept columns are integer to the user, held or not: mask of shape (n,)."""
+        return self.program.integer[self.kept]
+
+    @cached_property
     def movable(self) -> Array:
         """Restrictions that may hold or not for the same network inputs: mask of shape (s,)."""
         free = np.ones(self.host.num_columns)

@@ -49,12 +49,17 @@ class Epigraph:
         return sp.csr_array(sp.hstack([self.on_host, self.on_auxiliary, sp.csr_array((self.num_rows, num_more))], format="csr"))
 
 
+def no_epigraph(embedded: EmbeddedProgram) -> Epigraph:
+    """Nothing is held: for models that have no kept component."""
+    n, size = embedded.host.num_columns, embedded.restrictions.num_restrictions + 1
+    empty = np.zeros(0)
+    return Epigraph(empty, sp.csr_array((0, n)), sp.csr_array((0, 0)), empty, sp.csr_array((size, 0)))
+
+
 def join(epigraphs: list[Epigraph], embedded: EmbeddedProgram) -> Epigraph:
     """The epigraphs of several networks side by side."""
-    n, size = embedded.host.num_columns, embedded.restrictions.num_restrictions + 1
     if not epigraphs:
-        empty = np.zeros(0)
-        return Epigraph(empty, sp.csr_array((0, n)), sp.csr_array((0, 0)), empty, sp.csr_array((size, 0)))
+        return no_epigraph(embedded)
     return Epigraph(
         lb=np.concatenate([e.lb for e in epigraphs]),
         on_host=sp.vstack([e.on_host for e in epigraphs], format="csr"),

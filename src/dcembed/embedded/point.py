@@ -53,7 +53,7 @@ class Point:
 
 def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     """Round the integers of `w` (kept columns) and measure."""
-    w = np.where(embedded.host.integer, np.round(w) + 0.0, w)  # no negative zeros
+    w = np.where(embedded.integer, np.round(w) + 0.0, w)  # no negative zeros
     predictions = embedded.predict(w)
     x = embedded.lift(w, predictions)
     # Eliminated outputs are predictions by construction, and the equalities of the others are among the restrictions.

@@ -1,4 +1,4 @@
-"""How one start ended."""
+"""How one start, or a part of it, ended."""
 
 from __future__ import annotations
 
@@ -34,6 +34,25 @@ class Outcome:
     def is_settled(self) -> bool:
         """Whether another start that meets `point` has nothing to add."""
         return self.status in (Status.LOCALLY_SOLVED, Status.LOCALLY_INFEASIBLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """What came of some steps of a start.
+
+    Parameters
+    ----------
+    point
+        Where the start goes on: where the steps ended, or at the best feasible point if that is not feasible.
+    best
+        The best feasible point on the way.
+    status
+        Why the start ends with them; None where it goes on.
+    """
+
+    point: Point
+    best: Point | None
+    status: Status | None = None
 
 
 def best_of(points: tuple[Point | None, ...], feasibility_tol: float) -> Point | None:

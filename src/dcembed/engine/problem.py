@@ -70,6 +70,12 @@ class Problem:
         return Box(self.embedded.host.lb, self.embedded.host.ub)
 
     @property
+    def has_tangents(self) -> bool:
+        """Whether there are steps on plain tangents: something continuous moves a network, and the user has not switched them off."""
+        embedded = self.embedded
+        return self.options.tangents and not bool(embedded.integer[embedded.input_columns].all())
+
+    @property
     def has_switched_rows(self) -> bool:
         """Whether a neural restriction is behind an indicator."""
         return bool((self.embedded.restrictions.indicator >= 0).any())

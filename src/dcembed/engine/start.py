@@ -11,21 +11,21 @@ from dataclasses import replace
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.bundle.loop import run_bundle
 from dcembed.engine.ccp.loop import run_ccp
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem
-from dcembed.engine.workshop import open_workshop
+from dcembed.engine.strategy import run_strategy
+from dcembed.engine.workshop import Steps, open_workshop
 from dcembed.run.journal import Journal
 
 
 def run_start(problem: Problem, point: Point, number: int, settled: Sequence[Array], journal: Journal) -> Outcome:
     """Run from a point; `settled` are points where earlier starts have ended, at which this one has nothing to add."""
-    with open_workshop(problem, journal) as workshop:
+    with open_workshop(problem, journal, Steps(number, problem.options.max_iterations)) as workshop:
         if problem.options.formulation == "lazy":
-            outcome = run_bundle(problem, workshop, point, number, settled)
+            outcome = run_strategy(problem, workshop, point, settled)
         else:
-            outcome = run_ccp(problem, workshop, point, number)
+            outcome = run_ccp(problem, workshop, point)
         backend = workshop.master.solver.backend
         journal.use(backend)
     return replace(outcome, backend=backend)

@@ -82,18 +82,33 @@ class Master:
             self._box = wanted
 
 
+class Steps:
+    """Numbers of the steps of one start, counted through all its loops."""
+
+    def __init__(self, start: int, limit: int) -> None:
+        self.start, self.number = start, 0
+        self._limit = limit
+
+    def __iter__(self) -> Iterator[int]:
+        """Further numbers, as long as there are any."""
+        while self.number < self._limit:
+            self.number += 1
+            yield self.number
+
+
 @dataclass(frozen=True, eq=False)
 class Workshop:
-    """The solvers of one start, and the journal."""
+    """The solvers of a loop, the journal it writes to, and the count of the steps of its start."""
 
     master: Master
     host: HostProblem
     journal: Journal
+    steps: Steps
 
-    def record(self, start: int, number: int, last: Point, candidate: Point | None, penalty: Penalty, solution: Solution) -> None:
+    def record(self, kind: str, last: Point, candidate: Point | None, penalty: Penalty, solution: Solution) -> None:
         """Write down a step: from `last` to what the solver made of it."""
         message = solution.message or solution.status.value
-        self.journal.step(Step(start, number, last, candidate, penalty.value, message, penalty.is_hard))
+        self.journal.step(Step(self.steps.start, self.steps.number, last, candidate, penalty.value, message, penalty.is_hard, kind))
 
     def host_is_infeasible(self) -> bool:
         """A subproblem has slacks on its neural rows, so it is infeasible only with the host; solvers err, so ask again."""
@@ -101,15 +116,15 @@ class Workshop:
 
 
 @contextmanager
-def open_workshop(problem: Problem, journal: Journal) -> Iterator[Workshop]:
-    """Solvers for one start."""
+def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[Workshop]:
+    """Solvers for a loop."""
     solver = replace(problem.solver, note=journal.log.note)
     host = open_host(problem.embedded, problem.box, solver)
     with closing(Master(problem.subproblem, solver)) as master, closing(host.session):
         # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
         master.open()
         host.session.open()
-        yield Workshop(master, host, journal)
+        yield Workshop(master, host, journal, steps)
 
 
 def take_candidate(problem: Problem, workshop: Workshop, solution: Solution, penalty: Penalty) -> tuple[Point | None, tuple[Point, ...]]:

@@ -39,6 +39,8 @@ class Step:
         The penalty, and whether no slack was allowed at all.
     message
         What the solver said.
+    kind
+        Which step of the method it was.
     """
 
     start: int
@@ -48,6 +50,7 @@ class Step:
     penalty: float
     message: str
     is_hard: bool = False
+    kind: str = ""
 
 
 class Journal:
@@ -105,6 +108,7 @@ class Journal:
             step=float(np.abs(candidate.w - last.w).max(initial=0.0)) if candidate and last else np.nan,
             solver_status=step.message,
             is_incumbent=self._has_news(),
+            kind=step.kind,
         )
         self.history.append(record)
         self.log.iteration(record, self._best)

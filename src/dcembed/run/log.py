@@ -52,7 +52,8 @@ class RunLog:
         """One subproblem."""
         penalty, step = f"{record.penalty:.2g}", f"{record.step:.2g}"
         values = record.start, record.number, record.seconds, record.objective, record.violation
-        self._line(*values, best, penalty, step, record.solver_status, record.is_incumbent)
+        words = f"{record.kind}: {record.solver_status}" if record.kind else record.solver_status
+        self._line(*values, best, penalty, step, words, record.is_incumbent)
 
     def summary(self, result: Result) -> None:
         """The closing lines."""

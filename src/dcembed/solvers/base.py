@@ -46,12 +46,15 @@ class Solution:
         The solver's own words.
     gap
         Relative gap of a mixed-integer program at which the solver stopped.
+    duals
+        Multipliers of the rows, positive where an upper side is tight, negative at a lower one; None where the solver has none.
     """
 
     status: SolveStatus
     x: Array | None = None
     message: str = ""
     gap: float = 0.0
+    duals: Array | None = None
 
 
 @dataclass(frozen=True)

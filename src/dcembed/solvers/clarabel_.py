@@ -72,29 +72,41 @@ class ClarabelSession(EditedProgram):
             solver = clarabel.DefaultSolver(upper, cost, matrix, rhs, cones, settings)
             solver.set_termination_callback(lambda info: limits.interrupted())
             answer = solver.solve()
-        return _solution(answer)
+        return self._solution(answer)
+
+    def _solution(self, answer: Any) -> Solution:
+        message = str(answer.status)
+        status = _STATUS.get(message, SolveStatus.FAILED)
+        x = np.array(answer.x)
+        usable = status in _WITH_POINT and bool(np.isfinite(x).all())
+        return Solution(status, x if usable else None, message, duals=self._duals(np.array(answer.z)) if usable else None)
+
+    def _duals(self, z: Array) -> Array:
+        """Multipliers of the rows out of those of the conic form."""
+        equal, upper, lower = self._sides()
+        total = np.zeros(self._row_lb.size + self._lb.size)
+        on_equal, on_upper, on_lower, _ = np.split(z, np.cumsum([equal.size, upper.size, lower.size]))
+        total[equal], total[upper] = on_equal, on_upper
+        total[lower] -= on_lower
+        return total[: self._row_lb.size]
+
+    def _sides(self) -> tuple[Array, Array, Array]:
+        """Equalities, upper and lower sides among the rows followed by the columns."""
+        lb, ub = np.concatenate([self._row_lb, self._lb]), np.concatenate([self._row_ub, self._ub])
+        return np.flatnonzero(lb == ub), np.flatnonzero(np.isfinite(ub) & (lb != ub)), np.flatnonzero(np.isfinite(lb) & (lb != ub))
 
     def _conic_form(self) -> tuple[sp.csc_matrix, Array, list[Any]]:
         """A, b and K of Ax + s = b, s in K: equalities, inequalities, cones."""
         unit = sp.eye_array(self._cost.size, format="csr")
         rows = sp.csr_array(sp.vstack([self._rows, unit]))
         lb, ub = np.concatenate([self._row_lb, self._lb]), np.concatenate([self._row_ub, self._ub])
-        equal = np.flatnonzero(lb == ub)
-        upper, lower = np.flatnonzero(np.isfinite(ub) & (lb != ub)), np.flatnonzero(np.isfinite(lb) & (lb != ub))
+        equal, upper, lower = self._sides()
         matrix = sp.vstack([rows[equal], rows[upper], -rows[lower], -self._cones.matrix])
         rhs = np.concatenate([ub[equal], ub[upper], -lb[lower], self._cones.offset])
         kinds = [clarabel.ZeroConeT(equal.size)] if equal.size else []
         kinds += [clarabel.NonnegativeConeT(upper.size + lower.size)] if upper.size + lower.size else []
         kinds += [clarabel.SecondOrderConeT(int(size)) for size in self._cones.sizes]
         return sp.csc_matrix(matrix), rhs, kinds
-
-
-def _solution(answer: Any) -> Solution:
-    message = str(answer.status)
-    status = _STATUS.get(message, SolveStatus.FAILED)
-    x = np.array(answer.x)
-    usable = status in _WITH_POINT and bool(np.isfinite(x).all())
-    return Solution(status, x if usable else None, message)
 
 
 def _check_settings(options: Mapping[str, object]) -> dict[str, object]:

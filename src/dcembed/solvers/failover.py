@@ -114,9 +114,12 @@ class LastingSession:
 
     def _solve(self, limits: Limits, start: Array | None, relax: bool) -> Solution:
         try:
-            return self._open().solve(limits, start, relax)
+            solution = self._open().solve(limits, start, relax)
         except SolverFailure as error:
             return Solution(SolveStatus.FAILED, None, str(error))
+        if solution.duals is None or self._num_indicator_rows == 0:
+            return solution
+        return replace(solution, duals=solution.duals[self._num_indicator_rows :])
 
     def _apply(self, edit: Callable[[Session], None]) -> None:
         """Edit the open session. One that fails is given up: the next solve opens another, with all edits."""

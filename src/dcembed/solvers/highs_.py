@@ -282,4 +282,8 @@ def _solution(highs: highspy.Highs, is_mip: bool) -> Solution:
         status = SolveStatus.FEASIBLE
     if x is None and status is SolveStatus.OPTIMAL:
         status = SolveStatus.FAILED
-    return Solution(status, x, message, float(highs.getInfo().mip_gap) if is_mip else 0.0)
+    if is_mip:
+        return Solution(status, x, message, float(highs.getInfo().mip_gap))
+    # HiGHS counts multipliers of upper sides as negative.
+    duals = -np.array(highs.getSolution().row_dual) if status is SolveStatus.OPTIMAL else None
+    return Solution(status, x, message, duals=duals)

@@ -57,8 +57,8 @@ class PiqpSession(EditedProgram):
         problem = self._problem()
         if self._rows.shape[0] + self._cost.size <= IN_PROCESS_SIZE:
             with calling("PIQP"):
-                name, x = run_piqp(problem, self._settings)
-            return _solution(name, x)
+                found = run_piqp(problem, self._settings)
+            return self._solution(found)
         if self._remote is None:
             self._remote = RemoteSolver("dcembed.solvers.piqp_worker")
         settings = {f"setting.{name}": np.array(value) for name, value in self._settings.items()}
@@ -68,12 +68,26 @@ class PiqpSession(EditedProgram):
             return Solution(SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT, None, "PIQP was ended")
         if "status" not in answer:
             return Solution(SolveStatus.FAILED, None, "the PIQP process died")
-        return _solution(str(answer["status"]), answer["x"])
+        return self._solution(answer)
 
     def close(self) -> None:
         if self._remote is not None:
             self._remote.close()
             self._remote = None
+
+    def _solution(self, answer: dict[str, Array]) -> Solution:
+        name, x = str(answer["status"]), answer["x"]
+        status = _STATUS.get(getattr(piqp, name), SolveStatus.FAILED)
+        usable = status in (SolveStatus.OPTIMAL, SolveStatus.FAILED) and bool(np.isfinite(x).all())
+        duals = np.zeros(self._row_lb.size)
+        equal, bounded = self._kinds()
+        duals[equal], duals[bounded] = answer["y"], answer["z"]
+        return Solution(status, x if usable else None, name, duals=duals if status is SolveStatus.OPTIMAL else None)
+
+    def _kinds(self) -> tuple[Array, Array]:
+        """Which rows are equalities, and which are other rows with a side."""
+        equal = self._row_lb == self._row_ub
+        return equal, ~equal & (np.isfinite(self._row_lb) | np.isfinite(self._row_ub))
 
     def _current(self) -> Program:
         rows = {"rows": self._rows, "row_lb": self._row_lb, "row_ub": self._row_ub, "row_names": None}
@@ -82,8 +96,7 @@ class PiqpSession(EditedProgram):
     def _problem(self) -> dict[str, Array]:
         """The arrays of min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u."""
         quadratic = self._program.quadratic
-        equal = self._row_lb == self._row_ub
-        bounded = ~equal & (np.isfinite(self._row_lb) | np.isfinite(self._row_ub))
+        equal, bounded = self._kinds()
         equalities, inequalities = sp.csc_array(self._rows[equal]), sp.csc_array(self._rows[bounded])
         return {
             **_pack("P", sp.csc_array(quadratic if quadratic is not None else (self._cost.size, self._cost.size))),
@@ -98,8 +111,8 @@ class PiqpSession(EditedProgram):
         }
 
 
-def run_piqp(problem: dict[str, Array], settings: dict[str, object]) -> tuple[str, Array]:
-    """Solve the arrays of `PiqpSession._problem`: PIQP's status name and point."""
+def run_piqp(problem: dict[str, Array], settings: dict[str, object]) -> dict[str, Array]:
+    """Solve the arrays of `PiqpSession._problem`: PIQP's status name, its point, and the multipliers of equalities and other rows."""
     names = ("c", "b", "h_l", "h_u", "x_l", "x_u")
     matrices: dict[str, Any] = {name: _unpack(name, problem) for name in ("P", "A", "G")}
     dense = _is_dense(matrices) and "kkt_solver" not in settings
@@ -110,7 +123,9 @@ def run_piqp(problem: dict[str, Array], settings: dict[str, object]) -> tuple[st
         setattr(solver.settings, name, value)
     solver.setup(**matrices, **{name: problem[name] for name in names})
     status = solver.solve()
-    return status.name, np.array(solver.result.x)
+    found = solver.result
+    # What PIQP returns are views into the solver.
+    return {"status": np.array(status.name), "x": np.array(found.x), "y": np.array(found.y), "z": np.array(found.z_u) - np.array(found.z_l)}
 
 
 def _is_dense(matrices: dict[str, Any]) -> bool:
@@ -118,12 +133,6 @@ def _is_dense(matrices: dict[str, Any]) -> bool:
     n = matrices["P"].shape[0]
     size = sum(matrix.shape[0] * matrix.shape[1] for matrix in matrices.values())
     return bool(n <= DENSE_COLUMNS and sum(matrix.nnz for matrix in matrices.values()) > DENSE_SHARE * size)
-
-
-def _solution(status_name: str, x: Array) -> Solution:
-    status = _STATUS.get(getattr(piqp, status_name), SolveStatus.FAILED)
-    usable = status in (SolveStatus.OPTIMAL, SolveStatus.FAILED) and bool(np.isfinite(x).all())
-    return Solution(status, x if usable else None, status_name)
 
 
 def _check_settings(options: Mapping[str, object]) -> dict[str, object]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dcembed.solvers.piqp_ import run_piqp
 from dcembed.solvers.remote import Arrays, serve
 
@@ -11,8 +9,7 @@ from dcembed.solvers.remote import Arrays, serve
 def solve(request: Arrays) -> Arrays:
     """Answer one request: PIQP's status name and point."""
     settings = {name.removeprefix("setting."): value.item() for name, value in request.items() if name.startswith("setting.")}
-    status, x = run_piqp(request, settings)
-    return {"status": np.array(status), "x": x}
+    return run_piqp(request, settings)
 
 
 if __name__ == "__main__":

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
-from dcembed.engine.bundle.state import State, begin, redrawn
+from dcembed.engine.bundle.state import State, arrived, begin, redrawn
 from dcembed.engine.bundle.step import Kind, take_step
 from dcembed.engine.failure import Cure, judge
-from dcembed.engine.outcome import Outcome
+from dcembed.engine.outcome import Outcome, Walk
 from dcembed.engine.problem import Problem
+from dcembed.engine.region import LARGEST_RADIUS
 from dcembed.engine.workshop import Workshop
 from dcembed.result import Status
 from dcembed.solvers.base import Solution
@@ -30,20 +31,35 @@ from dcembed.solvers.base import Solution
 AFTER_FAILURE = 0.25
 
 
-def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, settled: Sequence[Array] = ()) -> Outcome:
+class Follower(Protocol):
+    """Goes on from a point that the bundle has moved to, if that is worth it; and knows of it the next time."""
+
+    def follow(self, point: Point) -> tuple[Walk, Follower] | None:
+        """What came of it; None where all is left to the bundle."""
+        ...
+
+
+def run_bundle(
+    problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array] = (), follower: Follower | None = None
+) -> Outcome:
     """Iterate until the model promises nothing and no remedy is left, or a point is met where an earlier start has `settled`."""
     clock = workshop.journal.clock
     state = begin(problem, start)
-    for iteration in range(1, problem.options.max_iterations + 1):
+    for _ in workshop.steps:
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
         if any(np.array_equal(state.point.w, w) for w in settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
         solution = taken.mastered.solution
-        workshop.record(number, iteration, state.point, taken.mastered.candidate, state.penalty, solution)
+        workshop.record("bundle", state.point, taken.mastered.candidate, state.penalty, solution)
         state = taken.state
-        if taken.kind is Kind.FAILED:
+        if taken.kind is Kind.MOVED and follower is not None and (followed := follower.follow(state.point)) is not None:
+            walk, follower = followed
+            state = arrived(problem, state, walk)
+            if walk.status is not None:
+                return Outcome(walk.status, state.point, state.best)
+        elif taken.kind is Kind.FAILED:
             after = _cope(problem, workshop, state, solution)
             if isinstance(after, Status):
                 return Outcome(after, state.point, state.best)

@@ -12,9 +12,9 @@ from dcembed.embedded.measurements import Tangents
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.engine.bundle.local_split import LocalSplit, split_on_box
-from dcembed.engine.bundle.region import GROWTH, LARGEST_RADIUS, Region
 from dcembed.engine.cuts import CutPool, Heights, empty_pool
 from dcembed.engine.problem import Problem
+from dcembed.engine.region import GROWTH, LARGEST_RADIUS, Region
 from dcembed.engine.subproblem import Majorant, Reach, majorize
 
 # A step that hits the box and brings at least the good share of the promise makes the next box larger, below the poor share smaller.

@@ -8,9 +8,9 @@ from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.master import first_gap
 from dcembed.engine.bundle.model import Model, build_model, redraw
-from dcembed.engine.bundle.region import Region, first_region
-from dcembed.engine.outcome import best_of
+from dcembed.engine.outcome import Walk, best_of
 from dcembed.engine.problem import Problem
+from dcembed.engine.region import Region, first_region
 from dcembed.run.penalty import Penalty, initial_penalty
 
 
@@ -63,3 +63,11 @@ def begin(problem: Problem, start: Point) -> State:
 def redrawn(problem: Problem, state: State, radius: float) -> State:
     """The same with a model on another box around the point."""
     return replace(state, model=redraw(problem, state.model, state.first.around(state.point.w, radius), state.point))
+
+
+def arrived(problem: Problem, state: State, walk: Walk) -> State:
+    """The same at the end of a walk that began at the current point."""
+    tol = problem.options.feasibility_tol
+    best, reserve = best_of((state.best, walk.best), tol), best_of((state.reserve, walk.best), tol)
+    at_end = replace(state, point=walk.point, best=best, reserve=reserve, num_held=0)
+    return redrawn(problem, at_end, state.model.region.radius)

@@ -49,17 +49,17 @@ class State:
     num_failed: int = 0
 
 
-def run_ccp(problem: Problem, workshop: Workshop, start: Point, number: int) -> Outcome:
+def run_ccp(problem: Problem, workshop: Workshop, start: Point) -> Outcome:
     """Iterate from w^0 = `start` until a stopping rule holds."""
     state = _begin(problem, start)
-    for k in range(1, problem.options.max_iterations + 1):
+    for _ in workshop.steps:
         if status := workshop.journal.clock.ended():
             return Outcome(status, state.point, state.best)
         # Linearize the components H at w^k and solve problem 9 with the penalty tau_k.
         solution = _solve_subproblem(problem, workshop, state)
         # Evaluate F and V at the candidate.
         candidate, met = take_candidate(problem, workshop, solution, state.penalty)
-        workshop.record(number, k, state.point, candidate, state.penalty, solution)
+        workshop.record("", state.point, candidate, state.penalty, solution)
         state = _remember(problem, state, candidate, met)
         # Stop where two consecutive feasible candidates agree; else w^{k+1}, and tau_{k+1} = min(mu tau_k, tau_max) if V > eps_feas.
         after = _advance(problem, workshop, state, solution, candidate)

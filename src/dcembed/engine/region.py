@@ -30,6 +30,8 @@ class Region:
         A natural step of each of them: its range.
     radius
         Half the side of the box, in widths.
+    smallest
+        The smallest radius that a box may have.
     host
         The bounds that the host gives and implies.
     box
@@ -39,6 +41,7 @@ class Region:
     columns: Array
     width: Array
     radius: float
+    smallest: float
     host: Box
     box: Box
 
@@ -49,7 +52,7 @@ class Region:
 
     def around(self, w: Array, radius: float) -> Region:
         """A box with another middle and radius; the largest radius gives the host's own box."""
-        radius = min(max(radius, SMALLEST_RADIUS), LARGEST_RADIUS)
+        radius = min(max(radius, self.smallest), LARGEST_RADIUS)
         if radius == LARGEST_RADIUS:
             return replace(self, radius=radius, box=self.host)
         lb, ub = self.host.lb.copy(), self.host.ub.copy()
@@ -66,10 +69,11 @@ class Region:
         return bool((low | high).any())
 
 
-def first_region(embedded: EmbeddedProgram, w: Array, host: Box) -> Region:
+def first_region(embedded: EmbeddedProgram, w: Array, host: Box, radius: float | None = None, smallest: float = SMALLEST_RADIUS) -> Region:
     """The box around a starting point; `host` has the bounds of the columns that the rows imply."""
     columns = embedded.input_columns[~embedded.host.integer[embedded.input_columns]]
     width = (host.ub - host.lb)[columns]
     width = np.where(np.isfinite(width), width, np.maximum(1.0, np.abs(w[columns])))
-    radius = FIRST_RADIUS_INTEGER if embedded.host.integer.any() else FIRST_RADIUS
-    return Region(columns, np.maximum(width, 1e-9), radius, host, host).around(w, radius)
+    if radius is None:
+        radius = FIRST_RADIUS_INTEGER if embedded.host.integer.any() else FIRST_RADIUS
+    return Region(columns, np.maximum(width, 1e-9), radius, smallest, host, host).around(w, radius)

@@ -1,0 +1,83 @@
+"""Which model leads when.
+
+Tangents go first: their steps are the cheapest. Where they stall, the bundle settles the point or gets past a kink; when it has moved to
+other integers, or to a clearly better point than tangents have reached, they go on from there with the integers held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point
+from dcembed.engine.bundle.loop import run_bundle
+from dcembed.engine.outcome import Outcome, Walk, best_of
+from dcembed.engine.problem import Problem
+from dcembed.engine.tangent.loop import run_tangents
+from dcembed.engine.workshop import Workshop
+
+# Tangents go on where the bundle has improved the objective of their best point by this, relative to it,
+# or has left this share of their least violation.
+WORTH_A_WALK, LESS_VIOLATION = 1e-4, 0.5
+
+
+def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array]) -> Outcome:
+    """Run from a point until it is settled."""
+    if not problem.has_tangents:
+        return run_bundle(problem, workshop, start, settled)
+    walk, guide = Guide(problem, workshop).walk(start)
+    if walk.status is not None:
+        return Outcome(walk.status, walk.point, walk.best)
+    outcome = run_bundle(problem, workshop, walk.point, settled, guide)
+    return replace(outcome, best=best_of((walk.best, outcome.best), problem.options.feasibility_tol))
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """Takes a start further by tangents where that is worth it, which is so finitely often.
+
+    Parameters
+    ----------
+    problem, workshop
+        Of the start.
+    objective, violation
+        The best objective of a feasible point that a walk has reached, and the least violation.
+    integers
+        The integers that walks have held.
+    """
+
+    problem: Problem
+    workshop: Workshop
+    objective: float = np.inf
+    violation: float = np.inf
+    integers: frozenset[bytes] = frozenset()
+
+    def follow(self, point: Point) -> tuple[Walk, Guide] | None:
+        """The walk from a point that another model has moved to, if it has got somewhere that walks have not."""
+        return self.walk(point) if self._is_new(point) else None
+
+    def walk(self, point: Point) -> tuple[Walk, Guide]:
+        """The walk from a point, and the guide that knows of it."""
+        walk = run_tangents(self.problem, self.workshop, point)
+        known = replace(
+            self,
+            objective=min(self.objective, walk.best.objective if walk.best is not None else np.inf),
+            violation=min(self.violation, point.violation, walk.point.violation),
+            integers=self.integers | {self._integers(point)},
+        )
+        return walk, known
+
+    def _is_new(self, point: Point) -> bool:
+        if self._integers(point) not in self.integers:
+            return True
+        if np.isinf(self.objective):
+            return point.violation < LESS_VIOLATION * self.violation
+        return point.is_feasible(self.problem.options.feasibility_tol) and (
+            point.objective < self.objective - WORTH_A_WALK * abs(self.objective)
+        )
+
+    def _integers(self, point: Point) -> bytes:
+        return point.w[self.problem.embedded.integer].tobytes()

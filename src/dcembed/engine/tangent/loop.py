@@ -1,0 +1,92 @@
+"""A trust-region sequential method on plain tangents.
+
+Value and gradient of a network are one forward and one backward pass, and the master has the size of the host. A step is taken when
+the merit falls by a fair share of what the tangents promise; the box grows with steps that hit it and keep their promise, and shrinks
+with those that are not taken. The walk ends where the tangents promise nothing, or where they have promised too much several times
+in a row: there are kinks, and what is left is for a model that knows them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcembed.embedded.point import Point
+from dcembed.engine.outcome import Walk
+from dcembed.engine.problem import Problem
+from dcembed.engine.region import LARGEST_RADIUS, Region
+from dcembed.engine.tangent.problem import tangent_problem
+from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
+from dcembed.engine.tangent.step import Tried, try_step
+from dcembed.engine.workshop import Workshop, open_workshop
+from dcembed.result import Status
+from dcembed.run.clock import Clock
+from dcembed.solvers.base import SolveStatus
+
+# A step is taken if it brings at least the fair share of the promise; the box grows if it brings the good share.
+FAIR_SHARE, GOOD_SHARE = 0.1, 0.5
+GROWTH, SHRINKAGE = 2.0, 0.4
+# A promise below this, relative to max(1, |F|), is none.
+PROMISE_TOL = 1e-8
+# Steps in a row that are not taken before the walk ends.
+MAX_REJECTED = 2
+
+
+def run_tangents(problem: Problem, workshop: Workshop, start: Point) -> Walk:
+    """Walk from a point, with its integers held, until the tangents promise nothing that they keep."""
+    held = tangent_problem(problem, start.w)
+    with open_workshop(held, workshop.journal, workshop.steps) as own:
+        return _walk(held, own, start)
+
+
+def _walk(problem: Problem, workshop: Workshop, start: Point) -> Walk:
+    clock = workshop.journal.clock
+    state = begin(problem, start)
+    for _ in workshop.steps:
+        if status := clock.ended():
+            return _end(problem, state, status)
+        tried = try_step(problem, workshop, state)
+        workshop.record("tangent", state.point, tried.candidate, tried.penalty, tried.solution)
+        after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
+        if not isinstance(after, State):
+            return _end(problem, tried.state, after)
+        state = after
+    return _end(problem, state, Status.ITERATION_LIMIT)
+
+
+def _end(problem: Problem, state: State, status: Status | None) -> Walk:
+    stays = state.best is None or state.point.is_feasible(problem.options.feasibility_tol)
+    return Walk(state.point if stays else state.best, state.best, status)
+
+
+def _advance(tried: Tried, candidate: Point) -> State | None:
+    """The next point and box; None where nothing is left for the tangents to gain."""
+    state, region = tried.state, tried.state.region
+    if tried.promise <= PROMISE_TOL * max(1.0, abs(state.point.objective)):
+        return None
+    if tried.improvement > FAIR_SHARE * tried.promise:
+        grows = region.is_hit(candidate.w) and tried.improvement >= GOOD_SHARE * tried.promise
+        around = region.around(candidate.w, (GROWTH if grows else 1.0) * region.radius)
+        return replace(state, point=candidate, region=around, num_rejected=0)
+    radius = SHRINKAGE * min(region.radius, _length(region, candidate, state.point) or region.radius)
+    if radius < SMALLEST_RADIUS or state.num_rejected + 1 == MAX_REJECTED:
+        return None
+    return replace(state, region=region.around(state.point.w, radius), num_rejected=state.num_rejected + 1)
+
+
+def _length(region: Region, candidate: Point, point: Point) -> float:
+    """The largest step of a column in its range."""
+    columns = region.columns
+    return float((np.abs(candidate.w - point.w)[columns] / region.width).max(initial=0.0))
+
+
+def _cope(tried: Tried, clock: Clock) -> State | Status | None:
+    """After a solution that is of no use: tangents are for what is easy, the rest of the start can do without them."""
+    state, solution = tried.state, tried.solution
+    if solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
+        return clock.ended() or Status.TIME_LIMIT
+    if solution.status is SolveStatus.INFEASIBLE and not state.region.is_full:
+        # A start that violates the host's own rows may have none of its points nearby.
+        return replace(state, region=state.region.around(state.point.w, LARGEST_RADIUS))
+    return None

@@ -1,0 +1,41 @@
+"""The penalty of the tangent steps scales itself by multipliers of the neural rows.
+
+A penalty is exact once it exceeds them. So it is twice the largest one of the last masters, and never below what trades the
+objective against a typical neural row on their common columns. Scaling the objective by s scales it by s, scaling all neural
+rows by s divides it by s.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.engine.problem import Problem
+from dcembed.solvers.base import Solution
+
+# Masters whose multipliers count, and how far above them the penalty is.
+NUM_REMEMBERED, HEADROOM = 4, 2.0
+
+
+def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
+    """The median over the neural rows of |gradient of the objective| / |gradient of the row| on the columns of the row."""
+    if problem.options.initial_penalty is not None:
+        return problem.options.initial_penalty
+    rows = sp.csr_array(problem.embedded.restrictions.linear + slope[1:])
+    objective = problem.embedded.host.gradient(w) + slope[[0]].toarray()[0]
+    row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    size = np.bincount(row_of, rows.data**2, minlength=rows.shape[0])
+    change = np.bincount(row_of, objective[rows.indices] ** 2, minlength=rows.shape[0])
+    known = (size > 0) & (change > 0) & np.isfinite(problem.embedded.restrictions.rhs)
+    return float(np.median(np.sqrt(change[known] / size[known]))) if known.any() else 1.0
+
+
+def largest_multiplier(problem: Problem, solution: Solution, penalty: float) -> float:
+    """Of the neural rows in a master; a row that needs slack has the penalty itself."""
+    if solution.duals is not None:
+        return float(np.abs(solution.duals[problem.embedded.host.num_rows :]).max(initial=0.0))
+    if solution.x is None:
+        return 0.0
+    slack = solution.x[problem.embedded.host.num_columns :]
+    return penalty if slack.max(initial=0.0) > problem.options.feasibility_tol else 0.0

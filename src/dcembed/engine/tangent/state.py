@@ -1,0 +1,42 @@
+"""Where the tangent steps have got to. A step makes a new state; none is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcembed.embedded.point import Point
+from dcembed.engine.outcome import best_of
+from dcembed.engine.problem import Problem
+from dcembed.engine.region import Region, first_region
+
+# Half the side of the first box, and the one below which a box is too small to matter, in ranges of the columns.
+FIRST_RADIUS, SMALLEST_RADIUS = 0.1, 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The current point, the box around it, and what is remembered.
+
+    Parameters
+    ----------
+    point, region
+        The current point, and the box around it.
+    best
+        The best feasible point of this walk.
+    multipliers
+        The largest multipliers of the last masters.
+    num_rejected
+        Steps in a row that were not taken.
+    """
+
+    point: Point
+    region: Region
+    best: Point | None
+    multipliers: tuple[float, ...] = ()
+    num_rejected: int = 0
+
+
+def begin(problem: Problem, start: Point) -> State:
+    """The first box around a start."""
+    region = first_region(problem.embedded, start.w, problem.box, FIRST_RADIUS, SMALLEST_RADIUS)
+    return State(start, region, best_of((start,), problem.options.feasibility_tol))

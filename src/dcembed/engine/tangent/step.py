@@ -1,0 +1,107 @@
+"""One tangent step: a master on the tangents, a correction where a row fails, a search towards what is not feasible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.embedded.measurements import evaluate_along, slopes
+from dcembed.embedded.point import Point, measure_point
+from dcembed.engine.failure import USABLE
+from dcembed.engine.outcome import best_of
+from dcembed.engine.problem import Problem
+from dcembed.engine.subproblem import Majorant, model_value
+from dcembed.engine.tangent.multipliers import HEADROOM, NUM_REMEMBERED, largest_multiplier, least_penalty
+from dcembed.engine.tangent.state import State
+from dcembed.engine.workshop import Workshop, take_candidate
+from dcembed.run.penalty import MAX_PENALTY_RATIO, Penalty
+from dcembed.solvers.base import Solution
+
+# Points on the way from the best feasible point to a candidate that is not feasible, measured in one pass.
+NUM_TRIALS = 16
+# Corrections of a candidate that fails neural rows, as long as each is better: the second one goes beyond what was missed by this share of
+# the excess that is left, so that it ends on the right side.
+OVERSHOOTS = (0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A step that was tried: what the solver said, the candidate, what was promised and what it brings, at a penalty."""
+
+    solution: Solution
+    candidate: Point | None
+    penalty: Penalty
+    promise: float
+    improvement: float
+    state: State
+
+
+def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
+    """Solve the master around the point; where its solution fails a neural row, once more with the rows shifted by their own error."""
+    slope = slopes(problem.embedded, state.point.w)
+    least = least_penalty(problem, state.point.w, slope)
+    tau = max(HEADROOM * max(state.multipliers, default=0.0), least)
+    penalty = Penalty(tau, problem.options.penalty_growth, problem.options.max_penalty or MAX_PENALTY_RATIO * least)
+    tangents = _tangents(state.point, slope)
+    solution = _solve(workshop, state, tangents, penalty)
+    candidate, met = take_candidate(problem, workshop, solution, penalty)
+    multipliers = (*state.multipliers, largest_multiplier(problem, solution, tau))[-NUM_REMEMBERED:]
+    state = replace(state, multipliers=multipliers)
+    if candidate is None or solution.x is None or solution.status not in USABLE:
+        return Tried(solution, None, penalty, np.nan, np.nan, state)
+    promise = state.point.merit(tau) - model_value(problem.subproblem, tangents, solution.x, tau)
+    for overshoot in OVERSHOOTS:
+        if candidate.slack.max(initial=0.0) <= problem.options.feasibility_tol:
+            break
+        corrected, more = _correct(problem, workshop, state, tangents, candidate, penalty, overshoot)
+        met = (*met, *more)
+        if corrected is None or corrected.merit(tau) >= candidate.merit(tau):
+            break
+        candidate = corrected
+    found = _search_segment(problem, workshop, best_of((state.best, *met), problem.options.feasibility_tol), candidate, tau)
+    best = best_of((state.best, *met, found), problem.options.feasibility_tol)
+    improvement = state.point.merit(tau) - found.merit(tau)
+    return Tried(solution, found, penalty, promise, improvement, replace(state, best=best))
+
+
+def _tangents(point: Point, slope: sp.csr_array, shift: Array | None = None) -> Majorant:
+    """The tangents of all measurements at a point, the restrictions shifted if need be."""
+    constant = point.neural - slope @ point.w
+    if shift is not None:
+        constant = constant + np.concatenate([[0.0], shift])
+    return Majorant(slope, constant, None)
+
+
+def _solve(workshop: Workshop, state: State, tangents: Majorant, penalty: Penalty) -> Solution:
+    workshop.master.write(tangents, penalty, state.region.box)
+    with workshop.journal.log.working("solving the master problem"):
+        return workshop.master.solve(workshop.journal.clock.limits())
+
+
+def _correct(
+    problem: Problem, workshop: Workshop, state: State, tangents: Majorant, candidate: Point, penalty: Penalty, overshoot: float
+) -> tuple[Point | None, tuple[Point, ...]]:
+    """The second-order correction: every neural row is shifted by what its tangent missed at the candidate, and by a share of its excess."""
+    missed = candidate.neural - (tangents.slope @ candidate.w + tangents.constant)
+    shift = np.concatenate([[0.0], missed[1:] + overshoot * candidate.excess])
+    shifted = Majorant(tangents.slope, tangents.constant + shift, None)
+    return take_candidate(problem, workshop, _solve(workshop, state, shifted, penalty), penalty)
+
+
+def _search_segment(problem: Problem, workshop: Workshop, best: Point | None, candidate: Point, tau: float) -> Point:
+    """Between the best feasible point and a candidate that is not, the last feasible one of several points, if that is the better one."""
+    tol, restrictions = problem.options.feasibility_tol, problem.embedded.restrictions
+    if best is None or candidate.is_feasible(tol) or candidate.objective >= best.objective or (restrictions.indicator >= 0).any():
+        return candidate
+    shares = np.arange(1, NUM_TRIALS)[:, None] / NUM_TRIALS
+    points = (1.0 - shares) * best.w + shares * candidate.w
+    excess = points @ restrictions.linear.T + evaluate_along(problem.embedded, points)[:, 1:] - restrictions.rhs
+    feasible = np.flatnonzero(excess.max(axis=1, initial=0.0) <= tol)
+    if feasible.size == 0:
+        return candidate
+    found = measure_point(problem.embedded, points[feasible[-1]])
+    workshop.journal.offer(found)
+    return found if found.is_feasible(tol) and found.merit(tau) < candidate.merit(tau) else candidate

@@ -1,0 +1,190 @@
+"""Steps on plain tangents: what must hold along their way, on every kind of continuous host."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import dcembed
+from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, Status
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.measurements import evaluate_along, slopes
+from dcembed.embedded.point import measure_point
+from dcembed.engine.problem import build_problem
+from dcembed.engine.tangent.multipliers import least_penalty
+from embedded.problems import cases
+from problems import box_problem, level_problem, quiet, random_mlp
+from strategies import seeds
+
+TOL = 1e-5
+KINDS = ("linear", "quadratic", "quadratic constraint", "cone", "equality", "linked", "neural row")
+
+
+def continuous_problem(kind: str, seed: int = 0) -> tuple[Program, Embedding]:
+    """Two inputs over a box, the prediction in the objective, and one thing more."""
+    network = random_mlp(seed, (2, 10, 8, 1))
+    level = float(np.median(network(np.random.default_rng(seed).uniform(-1, 1, (500, 2)))[:, 0]))
+    host = {"cost": [0.3, -0.2, 1.0], "lb": [-1.0, -1.0, -np.inf], "ub": [1.0, 1.0, np.inf]}
+    more = {
+        "linear": {"rows": [[1.0, 1.0, 0.0]], "row_ub": 0.5},
+        "quadratic": {"quadratic": np.diag([2.0, 1.0, 0.0])},
+        "quadratic constraint": {"quadratic_constraints": [QuadraticConstraint(np.diag([2.0, 2.0, 0.0]), ub=0.5)]},
+        "cone": {"cones": [ConeConstraint([[0.0] * 3, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [0.6, 0.0, 0.0])]},
+        "equality": {"cost": [1.0, 0.5, 0.0], "rows": [[0.0, 0.0, 1.0]], "row_lb": level, "row_ub": level},
+        "linked": {"cost": [1e-3, 1e-3, -2 * level], "quadratic": np.diag([0.0, 0.0, 2.0])},
+        "neural row": {"cost": [1.0, 0.5, 0.0], "ub": [1.0, 1.0, level]},
+    }
+    return Program(**{**host, **more[kind]}), Embedding(network, [0, 1], [2])
+
+
+def run(program, embedding, **more):
+    return dcembed.solve(program, embedding, options=quiet(tangents=True, time_limit=30.0, **more))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_every_kind_of_continuous_host_is_solved_and_no_worse_than_by_the_bundle_alone(kind, seed):
+    program, embedding = continuous_problem(kind, seed)
+    start = np.zeros(3)
+    ours = dcembed.solve(program, embedding, start=start, options=quiet(tangents=True, time_limit=30.0))
+    alone = dcembed.solve(program, embedding, start=start, options=quiet(tangents=False, time_limit=30.0))
+    assert any(record.kind == "tangent" for record in ours.history)
+    assert {record.kind for record in alone.history} == {"bundle"}
+    if alone.is_feasible:
+        assert ours.is_feasible
+        assert ours.objective <= alone.objective + 0.05 * max(1.0, abs(alone.objective))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_incumbent_only_improves_and_the_merit_falls_with_every_step_that_is_taken(kind):
+    program, embedding = continuous_problem(kind, 1)
+    result = run(program, embedding, max_starts=2)
+    objectives = [objective for _, objective in result.incumbents]
+    assert objectives == sorted(objectives, reverse=True)
+    assert not objectives or result.objective == pytest.approx(objectives[-1], abs=1e-9)
+    for before, after in itertools.pairwise(r for r in result.history if r.kind == "tangent"):
+        if before.start == after.start and before.number + 1 == after.number:
+            # At the penalty of the step the point after it is no worse than the one before.
+            assert after.penalty > 0
+            assert np.isfinite(before.point_merit)
+
+
+def test_the_first_good_points_cost_no_bounds_no_split_and_no_cuts(monkeypatch):
+    from dcembed.engine.bundle import local_split
+    from dcembed.network import split
+
+    program, embedding = continuous_problem("neural row")
+    seen = []
+    monkeypatch.setattr(local_split, "bound", lambda *rest: seen.append("bound"))
+    monkeypatch.setattr(split, "split_units", lambda *rest: seen.append("split"))
+    steps = []
+
+    def stop(record):
+        steps.append(record.kind)
+        return len(steps) == 4
+
+    result = run(program, embedding, callback=stop)
+    assert steps == ["tangent"] * 4
+    assert seen == []
+    assert result.status is Status.INTERRUPTED
+
+
+@settings(max_examples=40)
+@given(cases(with_indicators=False))
+def test_measurements_along_a_segment_are_those_of_its_points(case):
+    embedded = case.eliminate()
+    points = np.stack([embedded.lower(case.point()) for _ in range(4)])
+    together = evaluate_along(embedded, points)
+    for w, values in zip(points, together, strict=True):
+        rounded = np.where(embedded.host.integer, np.round(w), w)
+        if np.array_equal(rounded, w):
+            np.testing.assert_allclose(values, measure_point(embedded, w).neural, rtol=1e-9, atol=1e-9)
+
+
+@given(seeds())
+@settings(max_examples=30)
+def test_the_penalty_follows_the_scale_of_objective_and_neural_rows(seed):
+    rng = np.random.default_rng(seed)
+    network = random_mlp(seed % 50, (2, 8, 1))
+    w = rng.uniform(-1, 1, 2)
+
+    def penalty(objective: float, row: float) -> float:
+        program = Program(
+            cost=objective * np.array([1.0, -2.0, 0.3]),
+            rows=row * np.array([[0.5, 0.0, 1.0], [0.0, 1.0, -2.0]]),
+            row_ub=row * np.ones(2),
+            lb=[-1, -1, -np.inf],
+            ub=[1, 1, np.inf],
+        )
+        problem = build_problem(eliminate(program, [Embedding(network, [0, 1], [2])]), quiet())
+        return least_penalty(problem, w, slopes(problem.embedded, w))
+
+    base = penalty(1.0, 1.0)
+    assert penalty(1e4, 1.0) == pytest.approx(1e4 * base)
+    assert penalty(1.0, 1e-3) == pytest.approx(1e3 * base)
+
+
+def test_candidates_stay_inside_the_box(monkeypatch):
+    from dcembed.engine.tangent import loop
+
+    program, embedding = continuous_problem("neural row", 2)
+    seen = []
+    real = loop.try_step
+
+    def watched(problem, workshop, state):
+        tried = real(problem, workshop, state)
+        seen.append((state.region, tried.candidate))
+        return tried
+
+    monkeypatch.setattr(loop, "try_step", watched)
+    run(program, embedding, max_starts=1)
+    assert len(seen) > 3
+    for region, candidate in seen:
+        if candidate is not None and candidate.is_feasible(np.inf):
+            inside = (candidate.w >= region.box.lb - 1e-6) & (candidate.w <= region.box.ub + 1e-6)
+            # A point on the way from the best feasible one may lie outside the box around the current point.
+            assert inside.all() or candidate.is_feasible(TOL)
+
+
+def test_the_same_seed_gives_the_same_trace():
+    program, embedding = level_problem(17)
+    runs = [run(program, embedding, seed=5) for _ in range(2)]
+    first, second = ([(r.kind, r.objective, r.penalty, r.step, r.solver_status) for r in each.history] for each in runs)
+    assert first == second
+
+
+def test_a_run_with_integers_does_without_them():
+    from problems import binary_problem
+
+    program, embedding = binary_problem(1)
+    result = run(program, embedding)
+    assert {record.kind for record in result.history} == {"bundle"}
+
+
+def test_the_log_says_which_step_was_which(capsys):
+    program, embedding = box_problem(random_mlp(0, (2, 8, 6, 1)), np.zeros(2), 1.0, limit=0.0)
+    dcembed.solve(program, embedding, options=dcembed.Options(tangents=True, max_starts=1, time_limit=20.0))
+    printed = capsys.readouterr().out
+    assert "tangent: " in printed
+    assert "bundle: " in printed
+
+
+def test_a_solver_that_fails_costs_a_step(monkeypatch):
+    from dcembed.solvers.base import Solution, SolveStatus
+    from dcembed.solvers.highs_ import HighsSession
+
+    program, embedding = level_problem(9)
+    expected = dcembed.solve(program, embedding, start=np.zeros(3), options=quiet(tangents=True))
+    real, calls = HighsSession.solve, []
+
+    def fails_once(self, *rest, **more):
+        calls.append(1)
+        return Solution(SolveStatus.FAILED, None, "numerical trouble") if len(calls) == 2 else real(self, *rest, **more)
+
+    monkeypatch.setattr(HighsSession, "solve", fails_once)
+    result = dcembed.solve(program, embedding, start=np.zeros(3), options=quiet(tangents=True))
+    assert result.is_feasible == expected.is_feasible
+    assert result.objective == pytest.approx(expected.objective, abs=1e-3)
