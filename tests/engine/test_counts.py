@@ -54,8 +54,9 @@ def test_where_the_split_is_local_only_measured_points_cost_a_forward_pass(count
     host = dcembed.Program(cost=[0.3, -0.2, 0.1, 1.0], lb=[-1, -1, -1, -np.inf], ub=[1, 1, 1, np.inf])
     result = dcembed.solve(host, dcembed.Embedding(network_, [0, 1, 2], [3]), options=quiet(decomposition="local"))
     assert len(result.history) > 5
-    # The answer is verified once more; there are no neural rows, so no penalty is estimated.
-    assert counts["preactivations"] == counts["measure_host"] + 1
+    # Each tangent step linearizes at its point. The answer is verified once more; without neural rows no penalty is estimated.
+    num_linearized = sum(record.kind == "tangent" for record in result.history)
+    assert counts["preactivations"] == counts["measure_host"] + num_linearized + 1
 
 
 def test_bounds_are_tightened_once_for_all_starts(counts):
@@ -86,7 +87,7 @@ def test_there_is_one_split_and_every_method_uses_it(monkeypatch, options):
 
     monkeypatch.setattr(split, "split_units", watched)
     monkeypatch.setattr(reduction, "split_units", watched)
-    dcembed.solve(host, embedding, start=np.zeros(3), options=quiet(max_iterations=2, **options))
+    dcembed.solve(host, embedding, start=np.zeros(3), options=quiet(max_iterations=2, tangents=False, **options))
     assert seen
 
 

@@ -16,7 +16,7 @@ from dcembed.embedded.point import measure_point
 from dcembed.engine.problem import build_problem
 from dcembed.engine.tangent.multipliers import least_penalty
 from embedded.problems import cases
-from problems import box_problem, level_problem, quiet, random_mlp
+from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import seeds
 
 TOL = 1e-5
@@ -72,24 +72,39 @@ def test_the_incumbent_only_improves_and_the_merit_falls_with_every_step_that_is
             assert np.isfinite(before.point_merit)
 
 
+def coupled_problem(seed: int = 0) -> tuple[Program, Embedding]:
+    """Eight evaluations of one network under a common budget: many kinks, so there is some way to go."""
+    rng, network = np.random.default_rng(seed), random_mlp(seed, (4, 24, 20, 1))
+    columns, outputs = np.arange(32), np.arange(32, 40)
+    level = float(np.median(network(rng.uniform(-1, 1, (500, 4)))[:, 0]))
+    cost = np.concatenate([rng.standard_normal(32), np.zeros(8)])
+    rows = np.concatenate([np.ones(32), np.zeros(8)])[None]
+    lb, ub = np.concatenate([-np.ones(32), np.full(8, -np.inf)]), np.concatenate([np.ones(32), np.full(8, level)])
+    quadratic = np.diag(np.concatenate([np.full(32, 0.5), np.zeros(8)]))
+    return Program(cost, quadratic=quadratic, rows=rows, row_ub=1.0, lb=lb, ub=ub), Embedding(
+        network, columns.reshape(8, 4), outputs[:, None]
+    )
+
+
 def test_the_first_good_points_cost_no_bounds_no_split_and_no_cuts(monkeypatch):
     from dcembed.engine.bundle import local_split
     from dcembed.network import split
 
-    program, embedding = continuous_problem("neural row")
+    program, embedding = coupled_problem()
     seen = []
-    monkeypatch.setattr(local_split, "bound", lambda *rest: seen.append("bound"))
-    monkeypatch.setattr(split, "split_units", lambda *rest: seen.append("split"))
+    for place, name in ((local_split, "bound"), (local_split, "reduce"), (split, "split_units")):
+        monkeypatch.setattr(place, name, lambda *rest, name=name: seen.append(name))
     steps = []
 
     def stop(record):
         steps.append(record.kind)
-        return len(steps) == 4
+        return len(steps) == 6
 
     result = run(program, embedding, callback=stop)
-    assert steps == ["tangent"] * 4
+    assert steps == ["tangent"] * 6
     assert seen == []
     assert result.status is Status.INTERRUPTED
+    assert result.is_feasible
 
 
 @settings(max_examples=40)
@@ -130,7 +145,7 @@ def test_the_penalty_follows_the_scale_of_objective_and_neural_rows(seed):
 def test_candidates_stay_inside_the_box(monkeypatch):
     from dcembed.engine.tangent import loop
 
-    program, embedding = continuous_problem("neural row", 2)
+    program, embedding = coupled_problem(2)
     seen = []
     real = loop.try_step
 
@@ -156,9 +171,28 @@ def test_the_same_seed_gives_the_same_trace():
     assert first == second
 
 
-def test_a_run_with_integers_does_without_them():
-    from problems import binary_problem
+@pytest.mark.parametrize("seed", range(3))
+def test_integers_and_indicators_are_held(monkeypatch, seed):
+    from dcembed.engine import strategy
 
+    program, embedding = indicator_problem(seed)
+    real, walks = strategy.run_tangents, []
+
+    def watched(problem, workshop, start):
+        walk = real(problem, workshop, start)
+        walks.append((start.w[problem.embedded.integer], walk.point.w[problem.embedded.integer]))
+        return walk
+
+    monkeypatch.setattr(strategy, "run_tangents", watched)
+    result = run(program, embedding)
+    assert result.is_feasible
+    assert walks
+    assert all(np.array_equal(before, after) for before, after in walks)
+    # No choice is walked from twice unless the start has got further by then.
+    assert {record.kind for record in result.history} == {"tangent", "bundle"}
+
+
+def test_where_all_inputs_are_integers_there_is_nothing_to_walk_along():
     program, embedding = binary_problem(1)
     result = run(program, embedding)
     assert {record.kind for record in result.history} == {"bundle"}

@@ -169,7 +169,16 @@ def test_an_unbounded_problem_is_recognized():
 
 
 def test_what_piqp_cannot_tell_is_settled_by_linear_programs(monkeypatch):
-    monkeypatch.setattr(piqp_, "run_piqp", lambda problem, settings: ("PIQP_MAX_ITER_REACHED", np.zeros(2)))
+    monkeypatch.setattr(
+        piqp_,
+        "run_piqp",
+        lambda problem, settings: {
+            "status": np.array("PIQP_MAX_ITER_REACHED"),
+            "x": np.zeros(2),
+            "y": np.zeros(0),
+            "z": np.zeros(problem["h_l"].size),
+        },
+    )
     quadratic = np.diag([1.0, 0.0])
     infeasible = Program(cost=[1.0, 1.0], quadratic=quadratic, rows=np.ones((2, 2)), row_lb=[1.0, -np.inf], row_ub=[np.inf, 0.0])
     unbounded = Program(cost=[0.0, -1.0], quadratic=quadratic, lb=0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.network.network import evaluate
 from dcembed.program.program import Program
 
@@ -92,6 +92,12 @@ class EmbeddedProgram:
     def integer(self) -> Array:
         """Which of the kept columns are integer to the user, held or not: mask of shape (n,)."""
         return self.program.integer[self.kept]
+
+    @cached_property
+    def part_sums(self) -> Mapping[int, sp.csr_array]:
+        """For each network, by its number: adds its parts to their measurements, shape (s + 1, p)."""
+        size = self.restrictions.num_restrictions + 1
+        return {m.number: adder(m.parts.measurement, np.ones(m.parts.num_parts), size) for m in self.networks}
 
     @cached_property
     def movable(self) -> Array:

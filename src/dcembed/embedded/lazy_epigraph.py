@@ -10,13 +10,13 @@ import scipy.sparse as sp
 
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph
-from dcembed.embedded.measurements import num_measurements, sum_parts
+from dcembed.embedded.measurements import num_measurements
 
 
 def build_lazy(embedded: EmbeddedProgram) -> Epigraph:
     """One column per part. Unit weights and units are nonnegative, so theta is too."""
     size = num_measurements(embedded)
-    kept = sp.hstack([sp.csr_array((size, 0)), *(sum_parts(embedded, measured) for measured in embedded.networks)], format="csr")
+    kept = sp.hstack([sp.csr_array((size, 0)), *(embedded.part_sums[measured.number] for measured in embedded.networks)], format="csr")
     num_parts = kept.shape[1]
     empty = np.zeros(0)
     return Epigraph(

@@ -61,6 +61,11 @@ class Parts:
         return self.measurement.size
 
 
+def adder(target: Array, scale: Array, size: int) -> sp.csr_array:
+    """Adds scaled values to their targets, shape (size, number of values)."""
+    return sp.csr_array((scale, (target, np.arange(target.size))), shape=(size, target.size))
+
+
 @dataclass(frozen=True, eq=False)
 class MeasuredNetwork:
     """One embedding as the restrictions see it: the evaluations that are used, and how.
@@ -106,6 +111,16 @@ class MeasuredNetwork:
         """Weights of the units (d, width), stage by stage, and of the inputs (d, n_in) in the directions themselves."""
         weights, slope, _ = measure(self.network, self.directions)
         return weights, slope
+
+    @cached_property
+    def term_sums(self) -> sp.csr_array:
+        """Adds scaled terms to their parts, shape (p, t)."""
+        return adder(self.terms.part, self.terms.scale, self.parts.num_parts)
+
+    @cached_property
+    def part_maps(self) -> sp.csr_array:
+        """The maps of all parts one below the other, shape (p * n_in, n)."""
+        return sp.csr_array(self.maps[self.rows_of(self.parts.map).reshape(-1)])
 
     @property
     def num_blocks(self) -> int:

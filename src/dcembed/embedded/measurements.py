@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
@@ -63,8 +63,8 @@ def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> 
     height, slope = np.zeros(num_measurements(embedded)), sp.csr_array((num_measurements(embedded), w.size))
     for measured in embedded.networks:
         (swept,) = sweep(measured, w, [measured.split.concave], on_at_kinks)
-        height += sum_parts(embedded, measured) @ swept.height
-        slope = slope + sum_parts(embedded, measured) @ pull_back(measured, swept.gradient)
+        height += embedded.part_sums[measured.number] @ swept.height
+        slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, swept.gradient)
     return Tangents(sp.csr_array(slope), height - slope @ w)
 
 
@@ -74,8 +74,8 @@ def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
     for measured in embedded.networks:
         weights, inputs = measured.direct
         (swept,) = sweep(measured, w, [weights])
-        gradient = swept.gradient + sum_terms(measured) @ inputs[measured.terms.direction]
-        slope = slope + sum_parts(embedded, measured) @ pull_back(measured, gradient)
+        gradient = swept.gradient + measured.term_sums @ inputs[measured.terms.direction]
+        slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, gradient)
     return sp.csr_array(slope)
 
 
@@ -88,7 +88,7 @@ def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:
         weights = split.slope[terms.direction]
         at_offset = np.einsum("td,td->t", weights, measured.offset[terms.block])
         constant += np.bincount(terms.measurement, terms.scale * (split.constant[terms.direction] + at_offset), minlength=size)
-        slope = slope + sum_parts(embedded, measured) @ pull_back(measured, sum_terms(measured) @ weights)
+        slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, measured.term_sums @ weights)
     return sp.csr_array(slope), constant
 
 
@@ -139,7 +139,7 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
         stages = preactivations(network, measured.points(w, block))
         values, active = units(stages), [is_active(a, on_at_kinks) for a in stages]
-        gather = _adder(terms.part[chunk], scale, size)
+        gather = measured.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = [weight[direction] for weight in component]
             np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
@@ -152,27 +152,11 @@ def is_active(preactivation: Array, on_at_kinks: bool) -> Array:
     return preactivation >= -KINK_TOL if on_at_kinks else preactivation > KINK_TOL
 
 
-def sum_terms(measured: MeasuredNetwork) -> sp.csr_array:
-    """Adds scaled terms to their parts, shape (p, t)."""
-    return _adder(measured.terms.part, measured.terms.scale, measured.parts.num_parts)
-
-
-def sum_parts(embedded: EmbeddedProgram, measured: MeasuredNetwork) -> sp.csr_array:
-    """Adds parts to their measurements, shape (s + 1, p)."""
-    return _adder(measured.parts.measurement, np.ones(measured.parts.num_parts), num_measurements(embedded))
-
-
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:
     """Coefficients on w of parts whose gradient in their inputs is given (p, n_in): shape (p, n)."""
-    size = gradient.shape[0]
-    column = measured.rows_of(measured.parts.map)
-    row = np.broadcast_to(np.arange(size)[:, None], column.shape)
-    entries = gradient.reshape(-1), (row.reshape(-1), column.reshape(-1))
-    return sp.csr_array(sp.csr_array(entries, shape=(size, measured.maps.shape[0])) @ measured.maps)
-
-
-def _adder(target: Array, scale: Array, size: int) -> sp.csr_array:
-    return sp.csr_array((scale, (target, np.arange(target.size))), shape=(size, target.size))
+    size, width = gradient.shape
+    entries = gradient.reshape(-1), np.arange(gradient.size), np.arange(size + 1) * width
+    return sp.csr_array(sp.csr_array(entries, shape=(size, gradient.size)) @ measured.part_maps)
 
 
 def _weigh(weights: Sequence[Array], values: Sequence[Array], size: int) -> Array:

@@ -14,10 +14,11 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.loop import run_bundle
-from dcembed.engine.outcome import Outcome, Walk, best_of
+from dcembed.engine.outcome import Outcome, Walk
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.loop import run_tangents
 from dcembed.engine.workshop import Workshop
+from dcembed.run.completion import complete
 
 # Tangents go on where the bundle has improved the objective of their best point by this, relative to it,
 # or has left this share of their least violation.
@@ -27,12 +28,11 @@ WORTH_A_WALK, LESS_VIOLATION = 1e-4, 0.5
 def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array]) -> Outcome:
     """Run from a point until it is settled."""
     if not problem.has_tangents:
-        return run_bundle(problem, workshop, start, settled)
+        return run_bundle(problem, workshop, Walk(start, None), settled)
     walk, guide = Guide(problem, workshop).walk(start)
-    if walk.status is not None:
-        return Outcome(walk.status, walk.point, walk.best)
-    outcome = run_bundle(problem, workshop, walk.point, settled, guide)
-    return replace(outcome, best=best_of((walk.best, outcome.best), problem.options.feasibility_tol))
+    if status := walk.status or workshop.journal.clock.ended():
+        return Outcome(status, walk.point, walk.best)
+    return run_bundle(problem, workshop, walk, settled, guide)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Guide:
 
     def walk(self, point: Point) -> tuple[Walk, Guide]:
         """The walk from a point, and the guide that knows of it."""
-        walk = run_tangents(self.problem, self.workshop, point)
+        walk = _completed(self.problem, self.workshop, run_tangents(self.problem, self.workshop, point))
         known = replace(
             self,
             objective=min(self.objective, walk.best.objective if walk.best is not None else np.inf),
@@ -81,3 +81,14 @@ class Guide:
 
     def _integers(self, point: Point) -> bytes:
         return point.w[self.problem.embedded.integer].tobytes()
+
+
+def _completed(problem: Problem, workshop: Workshop, walk: Walk) -> Walk:
+    """A walk that met nothing feasible with its integers held may have done so with others behind the same network inputs."""
+    if walk.best is not None or not problem.embedded.integer.any():
+        return walk
+    found = complete(workshop.host, walk.point, workshop.journal.clock.limits(), problem.options.feasibility_tol)
+    if found is None:
+        return walk
+    workshop.journal.offer(found)
+    return replace(walk, best=found if found.is_feasible(problem.options.feasibility_tol) else None)

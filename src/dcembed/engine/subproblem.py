@@ -24,6 +24,7 @@ from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.indicators import largest_values, switch
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
+from dcembed.sparse import beside, dense_row, rows_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,18 @@ class Subproblem:
     def first_restriction(self) -> int:
         """Row number of the first restriction."""
         return self.embedded.host.num_rows + self.epigraph.num_rows
+
+    @cached_property
+    def kept_objective(self) -> Array:
+        """Weights of the auxiliary columns in the component G of the objective."""
+        return dense_row(self.epigraph.kept, 0)
+
+    @cached_property
+    def beside_host(self) -> sp.csr_array:
+        """The restrictions over the auxiliary columns and the slacks, which never change."""
+        slack = self.embedded.restrictions.slack
+        unit = sp.csr_array((-np.ones(slack.size), slack, np.arange(slack.size + 1)), shape=(slack.size, self.num_slacks))
+        return beside(rows_from(self.epigraph.kept, 1), unit)
 
     def split_columns(self, x: Array) -> tuple[Array, Array, Array]:
         """The columns w, the auxiliary ones and the slacks of a solution."""
@@ -96,8 +109,7 @@ class Majorant:
     @cached_property
     def objective_slope(self) -> Array:
         """Of measurement 0, shape (n,)."""
-        slope: Array = self.slope[[0]].toarray()[0]
-        return slope
+        return dense_row(self.slope, 0)
 
 
 def majorize(kept_slope: sp.csr_array, kept_constant: Array, tangents: Tangents, reach: Reach | None) -> Majorant:
@@ -108,7 +120,7 @@ def majorize(kept_slope: sp.csr_array, kept_constant: Array, tangents: Tangents,
 def model_value(subproblem: Subproblem, majorant: Majorant, x: Array, penalty: float) -> float:
     """The objective of the subproblem at its solution."""
     w, auxiliary, slack = subproblem.split_columns(x)
-    kept = float((subproblem.epigraph.kept[[0]] @ auxiliary)[0])
+    kept = float(subproblem.kept_objective @ auxiliary)
     neural = float(majorant.objective_slope @ w) + float(majorant.constant[0]) + kept
     return subproblem.embedded.host.objective(w) + neural + penalty * float(slack.sum())
 
@@ -116,8 +128,8 @@ def model_value(subproblem: Subproblem, majorant: Majorant, x: Array, penalty: f
 def costs(subproblem: Subproblem, majorant: Majorant, penalty: float) -> tuple[Array, float]:
     """Cost of all columns, and the constant."""
     host = subproblem.embedded.host
-    kept = subproblem.epigraph.kept[[0]].toarray()[0]
-    cost = np.concatenate([host.cost + majorant.objective_slope, kept, np.full(subproblem.num_slacks, penalty)])
+    on_slacks = np.full(subproblem.num_slacks, penalty)
+    cost = np.concatenate([host.cost + majorant.objective_slope, subproblem.kept_objective, on_slacks])
     return cost, host.offset + float(majorant.constant[0])
 
 
@@ -125,12 +137,11 @@ def restriction_rows(subproblem: Subproblem, majorant: Majorant) -> tuple[sp.csr
     """The restrictions as rows matrix @ columns <= rhs."""
     restrictions, host = subproblem.embedded.restrictions, subproblem.embedded.host
     size = restrictions.num_restrictions
-    on_host = sp.csr_array(restrictions.linear + majorant.slope[1:])
+    on_host = sp.csr_array(restrictions.linear + rows_from(majorant.slope, 1))
     rhs = restrictions.rhs - majorant.constant[1:]
     if majorant.reach is not None:
         behind = np.flatnonzero(restrictions.indicator >= 0)
         excess = np.zeros(size)
         excess[behind] = largest_values(host, on_host[behind], *majorant.reach.box) + majorant.reach.largest[1:][behind] - rhs[behind]
         on_host, rhs = switch(on_host, rhs, restrictions.indicator, restrictions.indicator_value, excess)
-    slack = sp.csr_array((-np.ones(size), (np.arange(size), restrictions.slack)), shape=(size, subproblem.num_slacks))
-    return sp.csr_array(sp.hstack([on_host, subproblem.epigraph.kept[1:], slack], format="csr")), rhs
+    return beside(on_host, subproblem.beside_host), rhs

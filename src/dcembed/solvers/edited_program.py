@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.program.program import Program
+from dcembed.sparse import above, rows_from, rows_to
 
 
 class EditedProgram:
@@ -16,7 +17,13 @@ class EditedProgram:
         self._program = program
         self._cost, self._offset = program.cost, program.offset
         self._lb, self._ub = program.lb, program.ub
-        self._rows, self._row_lb, self._row_ub = program.rows, program.row_lb, program.row_ub
+        # Rows before the first that is ever replaced, and those from there on.
+        self._head, self._tail = program.rows, rows_from(program.rows, program.num_rows)
+        self._row_lb, self._row_ub = program.row_lb, program.row_ub
+
+    @property
+    def _rows(self) -> sp.csr_array:
+        return above(self._head, self._tail)
 
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
@@ -28,6 +35,8 @@ class EditedProgram:
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         """Replace the rows from number `first` to the last."""
-        self._rows = sp.vstack([self._rows[:first], matrix], format="csr")
+        if self._head.shape[0] != first:
+            self._head = rows_to(self._program.rows, first)
+        self._tail = matrix
         self._row_lb = np.concatenate([self._row_lb[:first], lb])
         self._row_ub = np.concatenate([self._row_ub[:first], ub])

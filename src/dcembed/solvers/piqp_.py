@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import piqp
@@ -43,6 +43,7 @@ class PiqpSession(EditedProgram):
         super().__init__(program)
         self._settings = _check_settings(options.solver_options)
         self._remote: RemoteSolver | None = None
+        self._dense_head: Array | None = None
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
@@ -55,7 +56,7 @@ class PiqpSession(EditedProgram):
     def _run(self, limits: Limits) -> Solution:
         deadline = time.monotonic() + limits.seconds
         problem = self._problem()
-        if self._rows.shape[0] + self._cost.size <= IN_PROCESS_SIZE:
+        if self._row_lb.size + self._cost.size <= IN_PROCESS_SIZE:
             with calling("PIQP"):
                 found = run_piqp(problem, self._settings)
             return self._solution(found)
@@ -95,30 +96,50 @@ class PiqpSession(EditedProgram):
 
     def _problem(self) -> dict[str, Array]:
         """The arrays of min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u."""
-        quadratic = self._program.quadratic
         equal, bounded = self._kinds()
-        equalities, inequalities = sp.csc_array(self._rows[equal]), sp.csc_array(self._rows[bounded])
-        return {
-            **_pack("P", sp.csc_array(quadratic if quadratic is not None else (self._cost.size, self._cost.size))),
+        vectors = {
             "c": self._cost,
-            **_pack("A", equalities),
             "b": self._row_lb[equal],
-            **_pack("G", inequalities),
             "h_l": self._row_lb[bounded],
             "h_u": self._row_ub[bounded],
             "x_l": self._lb,
             "x_u": self._ub,
         }
+        return vectors | (self._dense_matrices(equal, bounded) if self._is_dense() else self._sparse_matrices(equal, bounded))
+
+    def _is_dense(self) -> bool:
+        """Whether dense factorizations are quicker: measured on 210 columns and 200 to 1000 rows, by a factor of two."""
+        n, m = self._cost.size, self._row_lb.size
+        nnz = self._quadratic.nnz + self._head.nnz + self._tail.nnz
+        return n <= DENSE_COLUMNS and nnz > DENSE_SHARE * n * (n + m) and "kkt_solver" not in self._settings
+
+    def _sparse_matrices(self, equal: Array, bounded: Array) -> dict[str, Array]:
+        rows = self._rows
+        return {**_pack("P", self._quadratic), **_pack("A", sp.csc_array(rows[equal])), **_pack("G", sp.csc_array(rows[bounded]))}
+
+    def _dense_matrices(self, equal: Array, bounded: Array) -> dict[str, Array]:
+        if self._dense_head is None or self._dense_head.shape[0] != self._head.shape[0]:
+            self._dense_head = self._head.toarray()
+        rows = np.concatenate([self._dense_head, self._tail.toarray()])
+        return {"P": self._dense_quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
+
+    @cached_property
+    def _quadratic(self) -> sp.csc_array:
+        size = self._cost.size
+        return sp.csc_array(self._program.quadratic if self._program.quadratic is not None else (size, size))
+
+    @cached_property
+    def _dense_quadratic(self) -> Array:
+        dense: Array = self._quadratic.toarray(order="F")
+        return dense
 
 
 def run_piqp(problem: dict[str, Array], settings: dict[str, object]) -> dict[str, Array]:
     """Solve the arrays of `PiqpSession._problem`: PIQP's status name, its point, and the multipliers of equalities and other rows."""
     names = ("c", "b", "h_l", "h_u", "x_l", "x_u")
-    matrices: dict[str, Any] = {name: _unpack(name, problem) for name in ("P", "A", "G")}
-    dense = _is_dense(matrices) and "kkt_solver" not in settings
+    dense = "P" in problem
+    matrices = {name: problem[name] if dense else _unpack(name, problem) for name in ("P", "A", "G")}
     solver = piqp.DenseSolver() if dense else piqp.SparseSolver()
-    if dense:
-        matrices = {name: matrix.toarray(order="F") for name, matrix in matrices.items()}
     for name, value in settings.items():
         setattr(solver.settings, name, value)
     solver.setup(**matrices, **{name: problem[name] for name in names})
@@ -126,13 +147,6 @@ def run_piqp(problem: dict[str, Array], settings: dict[str, object]) -> dict[str
     found = solver.result
     # What PIQP returns are views into the solver.
     return {"status": np.array(status.name), "x": np.array(found.x), "y": np.array(found.y), "z": np.array(found.z_u) - np.array(found.z_l)}
-
-
-def _is_dense(matrices: dict[str, Any]) -> bool:
-    """Whether dense factorizations are quicker: measured on 210 columns and 200 to 1000 rows, by a factor of two."""
-    n = matrices["P"].shape[0]
-    size = sum(matrix.shape[0] * matrix.shape[1] for matrix in matrices.values())
-    return bool(n <= DENSE_COLUMNS and sum(matrix.nnz for matrix in matrices.values()) > DENSE_SHARE * size)
 
 
 def _check_settings(options: Mapping[str, object]) -> dict[str, object]:

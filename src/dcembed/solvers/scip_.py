@@ -123,10 +123,11 @@ class ScipSession(EditedProgram):
             for j in range(cost.size)
         ]
         model.addObjoffset(float(self._offset))
-        for i in range(self._rows.shape[0]):
+        rows = self._rows
+        for i in range(rows.shape[0]):
             if time.monotonic() > deadline:
                 raise _TooLate
-            _add(model, self._rows, i, columns, self._row_lb[i], self._row_ub[i])
+            _add(model, rows, i, columns, self._row_lb[i], self._row_ub[i])
         if relax:
             self._add_settled(model, columns)
         else:

@@ -17,7 +17,6 @@ from dcembed.embedded.measurements import (
     linearize,
     num_measurements,
     pull_back,
-    sum_parts,
     sweep,
 )
 from dcembed.engine.cuts import Heights
@@ -42,8 +41,8 @@ class GlobalSplit:
         heights = [Heights(np.zeros(0), sp.csr_array((0, w.size)))]
         for measured in self.embedded.networks:
             concave, convex = sweep(measured, w, [measured.split.concave, measured.split.convex])
-            low += sum_parts(self.embedded, measured) @ concave.height
-            slope = slope + sum_parts(self.embedded, measured) @ pull_back(measured, concave.gradient)
+            low += self.embedded.part_sums[measured.number] @ concave.height
+            slope = slope + self.embedded.part_sums[measured.number] @ pull_back(measured, concave.gradient)
             heights.append(Heights(convex.height, pull_back(measured, convex.gradient)))
         return Tangents(sp.csr_array(slope), low - slope @ w), join_heights(heights)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.embedded.measurements import Tangents, input_box, is_active, num_measurements, pull_back, sum_parts, sum_terms
+from dcembed.embedded.measurements import Tangents, input_box, is_active, num_measurements, pull_back
 from dcembed.engine.bundle.global_split import join_heights
 from dcembed.engine.cuts import Heights
 from dcembed.network.bounds import bound
@@ -41,12 +41,12 @@ class Piece:
     def pull_back(self, active: Array, weights: Array) -> sp.csr_array:
         """Coefficients on w of the parts of weights' u on the linear piece `active`, shape (p, n)."""
         gradient = backpropagate_open(self.reduced, self.measured.terms.block, active, weights)
-        return pull_back(self.measured, sum_terms(self.measured) @ gradient)
+        return pull_back(self.measured, self.measured.term_sums @ gradient)
 
     def heights(self, before: Array) -> Heights:
         """The unit part of G of every part, where the open units have these pre-activations."""
         height = np.einsum("tu,tu->t", self.convex, np.maximum(before, 0.0))
-        return Heights(sum_terms(self.measured) @ height, self.pull_back(before >= 0, self.convex))
+        return Heights(self.measured.term_sums @ height, self.pull_back(before >= 0, self.convex))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class LocalSplit:
             measured, terms = piece.measured, piece.measured.terms
             at_offset = np.einsum("td,td->t", piece.slope, measured.offset[terms.block])
             constant += np.bincount(terms.measurement, terms.scale * (piece.constant + at_offset), minlength=size)
-            slope = slope + sum_parts(self.embedded, measured) @ pull_back(measured, sum_terms(measured) @ piece.slope)
+            slope = slope + self.embedded.part_sums[measured.number] @ pull_back(measured, measured.term_sums @ piece.slope)
         return sp.csr_array(slope), constant
 
     def linearize(self, w: Array) -> tuple[Tangents, Heights]:
@@ -99,7 +99,7 @@ class LocalSplit:
             low = np.einsum("tu,tu->t", piece.concave, np.maximum(preactivation, 0.0))
             height += np.bincount(terms.measurement, terms.scale * low, minlength=size)
             back = piece.pull_back(is_active(preactivation, on_at_kinks), piece.concave)
-            slope = slope + sum_parts(self.embedded, piece.measured) @ back
+            slope = slope + self.embedded.part_sums[piece.measured.number] @ back
         return Tangents(sp.csr_array(slope), height - slope @ w)
 
     def _heights(self, w: Array, before: list[Array]) -> Heights:

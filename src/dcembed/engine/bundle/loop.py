@@ -20,7 +20,7 @@ from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, arrived, begin, redrawn
 from dcembed.engine.bundle.step import Kind, take_step
 from dcembed.engine.failure import Cure, judge
-from dcembed.engine.outcome import Outcome, Walk
+from dcembed.engine.outcome import Outcome, Walk, best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS
 from dcembed.engine.workshop import Workshop
@@ -40,7 +40,7 @@ class Follower(Protocol):
 
 
 def run_bundle(
-    problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array] = (), follower: Follower | None = None
+    problem: Problem, workshop: Workshop, start: Walk, settled: Sequence[Array] = (), follower: Follower | None = None
 ) -> Outcome:
     """Iterate until the model promises nothing and no remedy is left, or a point is met where an earlier start has `settled`."""
     clock = workshop.journal.clock
@@ -56,9 +56,9 @@ def run_bundle(
         state = taken.state
         if taken.kind is Kind.MOVED and follower is not None and (followed := follower.follow(state.point)) is not None:
             walk, follower = followed
+            if status := walk.status or clock.ended():
+                return Outcome(status, walk.point, best_of((state.best, walk.best), problem.options.feasibility_tol))
             state = arrived(problem, state, walk)
-            if walk.status is not None:
-                return Outcome(walk.status, state.point, state.best)
         elif taken.kind is Kind.FAILED:
             after = _cope(problem, workshop, state, solution)
             if isinstance(after, Status):

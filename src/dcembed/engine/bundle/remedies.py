@@ -13,9 +13,9 @@ from dcembed.engine.problem import Problem
 from dcembed.run.clock import Clock
 
 # Sizes of further boxes, relative to the last that brought something, before the point counts as a local solution: finer ones,
-# where the split is tighter, and with integers also wider ones, where the master sees other combinations.
-BOXES_CONTINUOUS = (0.25, 0.0625)
-BOXES_INTEGER = (0.25, 4.0, 16.0)
+# where the split is tighter; with integers, and from a point that is not feasible, also wider ones, where the master sees more.
+BOXES_FINER = (0.25, 0.0625)
+BOXES_WIDER = (0.25, 4.0, 16.0)
 
 # A remedy knows the problem, the state, the gap at which the last master ended, and the time.
 Remedy = Callable[[Problem, State, float, Clock], State | None]
@@ -63,8 +63,9 @@ def return_to_feasible(problem: Problem, state: State, gap: float, clock: Clock)
 
 def change_box(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
     """A finer split on a smaller box, or other integers in a larger one."""
-    boxes = BOXES_INTEGER if problem.embedded.host.integer.any() else BOXES_CONTINUOUS
-    if state.num_fruitless == len(boxes) or state.first.columns.size == 0 or problem.options.decomposition == "global":
+    is_final = state.point.is_feasible(problem.options.feasibility_tol) and not problem.embedded.host.integer.any()
+    boxes = BOXES_FINER if is_final else BOXES_WIDER
+    if state.num_fruitless >= len(boxes) or state.first.columns.size == 0 or problem.options.decomposition == "global":
         return None
     drawn = redrawn(problem, state, boxes[state.num_fruitless] * state.fruitful_radius)
     return replace(drawn, num_fruitless=state.num_fruitless + 1)

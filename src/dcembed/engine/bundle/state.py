@@ -51,11 +51,12 @@ class State:
     num_held: int = 0
 
 
-def begin(problem: Problem, start: Point) -> State:
-    """The model on the first box around a start."""
+def begin(problem: Problem, walked: Walk) -> State:
+    """The model on the first box around a start, or where it has got to."""
+    start = walked.point
     region = first_region(problem.embedded, start.w, problem.box)
     model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers))
-    best = best_of((start,), problem.options.feasibility_tol)
+    best = best_of((start, walked.best), problem.options.feasibility_tol)
     penalty = initial_penalty(problem.options, problem.embedded, start)
     return State(start, penalty, model, region, best, best, start.w, region.radius)
 

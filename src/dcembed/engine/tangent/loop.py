@@ -56,8 +56,8 @@ def _walk(problem: Problem, workshop: Workshop, start: Point) -> Walk:
 
 
 def _end(problem: Problem, state: State, status: Status | None) -> Walk:
-    stays = state.best is None or state.point.is_feasible(problem.options.feasibility_tol)
-    return Walk(state.point if stays else state.best, state.best, status)
+    best = None if state.point.is_feasible(problem.options.feasibility_tol) else state.best
+    return Walk(best or state.point, state.best, status)
 
 
 def _advance(tried: Tried, candidate: Point) -> State | None:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.engine.problem import Problem
 from dcembed.solvers.base import Solution
+from dcembed.sparse import dense_row, rows_from
 
 # Masters whose multipliers count, and how far above them the penalty is.
 NUM_REMEMBERED, HEADROOM = 4, 2.0
@@ -22,8 +23,8 @@ def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
     """The median over the neural rows of |gradient of the objective| / |gradient of the row| on the columns of the row."""
     if problem.options.initial_penalty is not None:
         return problem.options.initial_penalty
-    rows = sp.csr_array(problem.embedded.restrictions.linear + slope[1:])
-    objective = problem.embedded.host.gradient(w) + slope[[0]].toarray()[0]
+    rows = sp.csr_array(problem.embedded.restrictions.linear + rows_from(slope, 1))
+    objective = problem.embedded.host.gradient(w) + dense_row(slope, 0)
     row_of = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     size = np.bincount(row_of, rows.data**2, minlength=rows.shape[0])
     change = np.bincount(row_of, objective[rows.indices] ** 2, minlength=rows.shape[0])
