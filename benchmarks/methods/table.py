@@ -6,6 +6,7 @@ import dcembed
 from benchmarks.methods.method import PROBLEM_ROOMS, Method, baseline, paper, peer, solve_of
 
 _NO_INTEGERS = "its projection needs a continuous host"
+_CONTINUOUS = dict.fromkeys(("water", "pooling"), "it needs a continuous host")
 _SCALAR = "it minimizes the output of a network and takes no neural constraints"
 
 METHODS = {
@@ -29,6 +30,14 @@ METHODS = {
             "Projected gradients with a line search between feasible and infeasible iterates.",
             why_not={"water": _NO_INTEGERS, "pooling": _NO_INTEGERS},
         ),
+        baseline(
+            "ipopt",
+            "Ipopt",
+            "Ipopt on a batched oracle of the networks, with the Hessian of the host.",
+            why_not=_CONTINUOUS,
+            packages=("ipyopt",),
+        ),
+        baseline("ipopt-lbfgs", "Ipopt L-BFGS", "The same with its limited-memory Hessian.", why_not=_CONTINUOUS, packages=("ipyopt",)),
         baseline("complementarity", "complementarity", "The complementarity DCA of Liu and Dvorkin."),
         baseline("awasthi", "DCA (Awasthi)", "The DCA of Awasthi et al. for scalar objectives.", why_not={"qp": _SCALAR, "water": _SCALAR}),
         Method(

@@ -23,6 +23,8 @@ LOOKS = {
     "big-m": ("#8a8f98", "v"),
     "big-m-obbt": ("#3c4149", "^"),
     "pgd": ("#1f8a4c", "P"),
+    "ipopt": ("#7a1f5c", "d"),
+    "ipopt-lbfgs": ("#c98bb9", "8"),
     "complementarity": ("#8e44ad", "X"),
     "awasthi": ("#c060c0", "h"),
     "greedy": ("#0aa5a5", "*"),
