@@ -14,8 +14,8 @@ from dcembed.baselines import BASELINES
 # One start: what a test looks at is the path from it.
 QUIET = {"verbose": False, "time_limit": 60.0, "max_starts": 1}
 FORMULATIONS = ("shared", "two-path", "lazy")
-# Packages of baselines that have no wheels for every platform.
-_NEEDED = {"ipopt": "ipyopt", "ipopt-lbfgs": "ipyopt"}
+# Packages of baselines that are not installed everywhere.
+_NEEDED = {"ipopt": "ipyopt", "ipopt-lbfgs": "ipyopt", "attack": "torch"}
 EVERY_BASELINE = pytest.mark.parametrize(
     "method",
     [

@@ -33,8 +33,12 @@ PARTS = {
     "cones": {"cones": [ConeConstraint([[0.0] * 4, [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]], [0.6, 0.0, 0.0])]},
 }
 
-# Projected gradients use all the time they are given; a number of steps is enough here.
-LIMITS = {"pgd": {"time_limit": np.inf, "max_iterations": 300}}
+# These use all the time they are given; a number of steps, rounds or passes is enough here.
+LIMITS = {
+    "pgd": {"time_limit": np.inf, "max_iterations": 300},
+    "attack": {"time_limit": np.inf, "max_iterations": 2},
+    "relax-and-walk": {"time_limit": np.inf, "max_iterations": 2},
+}
 ENGINE = ("lazy", "shared", "two-path")
 METHODS = {
     **{name: lambda *a, f=name: dcembed.solve(*a, options=quiet(formulation=f, time_limit=20.0)) for name in ENGINE},
@@ -44,9 +48,11 @@ METHODS = {
 # What a method does not take, and the words it says so with.
 REFUSED = {
     (method, part): "continuous hosts only, but this one has 1 integer columns"
-    for method in ("pgd", "ipopt", "ipopt-lbfgs")
+    for method in ("pgd", "ipopt", "ipopt-lbfgs", "attack", "relax-and-walk")
     for part in ("integers", "indicators")
 }
+REFUSED |= {("attack", part): "boxes and balls only, but this host has 1 rows" for part in ("rows", "equality")}
+REFUSED |= {("relax-and-walk", part): "polyhedra only" for part in ("quadratic constraints", "cones")}
 
 
 def problem(part: str | None) -> tuple[Program, Embedding]:

@@ -25,6 +25,8 @@ LOOKS = {
     "pgd": ("#1f8a4c", "P"),
     "ipopt": ("#7a1f5c", "d"),
     "ipopt-lbfgs": ("#c98bb9", "8"),
+    "attack": ("#4f6d2f", "1"),
+    "relax-and-walk": ("#a0522d", "2"),
     "complementarity": ("#8e44ad", "X"),
     "awasthi": ("#c060c0", "h"),
     "greedy": ("#0aa5a5", "*"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from dcembed.baselines import awasthi, big_m, complementarity, ipopt, obbt, pgd
+from dcembed.baselines import attack, awasthi, big_m, complementarity, ipopt, obbt, pgd, relax_and_walk
 from dcembed.result import Result
 
-__all__ = ["BASELINES", "awasthi", "big_m", "complementarity", "ipopt", "obbt", "pgd"]
+__all__ = ["BASELINES", "attack", "awasthi", "big_m", "complementarity", "ipopt", "obbt", "pgd", "relax_and_walk"]
 
 BASELINES: Mapping[str, Callable[..., Result]] = {
     "big-m": big_m.solve,
@@ -16,6 +16,8 @@ BASELINES: Mapping[str, Callable[..., Result]] = {
     "pgd": pgd.solve,
     "ipopt": ipopt.solve,
     "ipopt-lbfgs": partial(ipopt.solve, hessian="limited-memory"),
+    "attack": attack.solve,
     "complementarity": complementarity.solve,
     "awasthi": awasthi.solve,
+    "relax-and-walk": relax_and_walk.solve,
 }

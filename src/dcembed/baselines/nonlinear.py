@@ -131,12 +131,7 @@ class NonlinearProgram:
 def _quadratics(host: Program) -> tuple[Quadratics, sp.csr_array, Array]:
     """Quadratic constraints and cones as quadratics, and the rows that keep the heads of the cones nonnegative with their lower bounds."""
     n, cones = host.num_columns, host.cone_rows
-    forms = [(q.quadratic, q.coefficients, q.ub) for q in host.quadratic_constraints]
-    for head, size in zip(cones.heads, cones.sizes, strict=True):
-        matrix, offset = cones.matrix[head : head + size], cones.offset[head : head + size]
-        signed = sp.diags_array(np.concatenate([[-2.0], np.full(size - 1, 2.0)])) @ matrix
-        constant = offset[1:] @ offset[1:] - offset[0] ** 2
-        forms.append((sp.csr_array(matrix.T @ signed), sp.csr_array((signed.T @ offset).reshape(1, -1)), -float(constant)))
+    forms = quadratic_forms(host)
     stacked = [_places(quadratic, linear) for quadratic, linear, _ in forms]
     row = np.concatenate([np.zeros(0, dtype=np.int64), *(np.full(columns.size, i) for i, (columns, _, _) in enumerate(stacked))])
     quadratics = Quadratics(
@@ -149,6 +144,18 @@ def _quadratics(host: Program) -> tuple[Quadratics, sp.csr_array, Array]:
     # A head that is a constant needs no row.
     varying = cones.heads[np.diff(cones.matrix.indptr)[cones.heads] > 0]
     return quadratics, sp.csr_array(cones.matrix[varying]), -cones.offset[varying]
+
+
+def quadratic_forms(host: Program) -> list[tuple[sp.csr_array, sp.csr_array, float]]:
+    """Q, a and ub of every quadratic constraint and cone, both written as 1/2 w'Qw + a'w <= ub; Q of a cone with a head is not convex."""
+    forms = [(q.quadratic, q.coefficients, q.ub) for q in host.quadratic_constraints]
+    cones = host.cone_rows
+    for head, size in zip(cones.heads, cones.sizes, strict=True):
+        matrix, offset = cones.matrix[head : head + size], cones.offset[head : head + size]
+        signed = sp.diags_array(np.concatenate([[-2.0], np.full(size - 1, 2.0)])) @ matrix
+        constant = offset[1:] @ offset[1:] - offset[0] ** 2
+        forms.append((sp.csr_array(matrix.T @ signed), sp.csr_array((signed.T @ offset).reshape(1, -1)), -float(constant)))
+    return forms
 
 
 def _places(quadratic: sp.csr_array, linear: sp.csr_array) -> tuple[Array, sp.csr_array, Array]:

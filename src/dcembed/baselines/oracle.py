@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.embedded.measurements import is_active, num_measurements, sum_terms
+from dcembed.embedded.measurements import is_active, num_measurements
 from dcembed.network.affine import apply_affine
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.network import chunks, preactivations, units
@@ -37,7 +37,7 @@ class _NetworkOracle:
         self._measured, self._size = measured, size
         self._directions = terms.scale[:, None] * measured.directions[terms.direction]
         weights, inputs = measured.direct
-        gather = sum_terms(measured)
+        gather = sp.csr_array((terms.scale, (terms.part, np.arange(terms.part.size))), shape=(parts.num_parts, terms.part.size))
         self._chunks = [
             _Chunk(terms.block[chunk], [weight[terms.direction[chunk]] for weight in weights], sp.csr_array(gather[:, chunk]))
             for chunk in chunks(terms.block.size, network)
