@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from importlib.util import find_spec
 
 import numpy as np
+import pytest
 
 from dcembed import Embedding, Indicator, Network, Options, Program, build_mlp
+from dcembed.baselines import BASELINES
 
 # One start: what a test looks at is the path from it.
 QUIET = {"verbose": False, "time_limit": 60.0, "max_starts": 1}
 FORMULATIONS = ("shared", "two-path", "lazy")
+# Packages of baselines that are not installed everywhere.
+_NEEDED = {"ipopt": "ipyopt", "ipopt-lbfgs": "ipyopt", "attack": "torch"}
+EVERY_BASELINE = pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(find_spec(_NEEDED.get(name, "numpy")) is None, reason="its package is not installed"))
+        for name in BASELINES
+    ],
+)
 
 
 def quiet(**changes) -> Options:

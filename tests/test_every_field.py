@@ -14,7 +14,7 @@ from dcembed import ConeConstraint, Embedding, Indicator, Program, QuadraticCons
 from dcembed.baselines import BASELINES
 from dcembed.embedded.verify import measure_host
 from dcembed.errors import InputError
-from problems import quiet, random_mlp
+from problems import EVERY_BASELINE, quiet, random_mlp
 
 NETWORK = random_mlp(3, (2, 6, 1))
 # Columns: two inputs, a binary, the prediction.
@@ -33,20 +33,26 @@ PARTS = {
     "cones": {"cones": [ConeConstraint([[0.0] * 4, [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]], [0.6, 0.0, 0.0])]},
 }
 
-# Projected gradients use all the time they are given; a number of steps is enough here.
-LIMITS = {"pgd": {"time_limit": np.inf, "max_iterations": 300}}
+# These use all the time they are given; a number of steps, rounds or passes is enough here.
+LIMITS = {
+    "pgd": {"time_limit": np.inf, "max_iterations": 300},
+    "attack": {"time_limit": np.inf, "max_iterations": 2},
+    "relax-and-walk": {"time_limit": np.inf, "max_iterations": 2},
+}
+ENGINE = ("lazy", "shared", "two-path")
 METHODS = {
-    **{
-        name: lambda *a, f=name: dcembed.solve(*a, options=quiet(formulation=f, time_limit=20.0)) for name in ("lazy", "shared", "two-path")
-    },
+    **{name: lambda *a, f=name: dcembed.solve(*a, options=quiet(formulation=f, time_limit=20.0)) for name in ENGINE},
     **{name: lambda *a, f=name: BASELINES[f](*a, options=quiet(**LIMITS.get(f, {"time_limit": 20.0}))) for name in BASELINES},
 }
 
 # What a method does not take, and the words it says so with.
 REFUSED = {
-    ("pgd", "integers"): "continuous hosts only, but this one has 1 integer columns",
-    ("pgd", "indicators"): "continuous hosts only, but this one has 1 integer columns",
+    (method, part): "continuous hosts only, but this one has 1 integer columns"
+    for method in ("pgd", "ipopt", "ipopt-lbfgs", "attack", "relax-and-walk")
+    for part in ("integers", "indicators")
 }
+REFUSED |= {("attack", part): "boxes and balls only, but this host has 1 rows" for part in ("rows", "equality")}
+REFUSED |= {("relax-and-walk", part): "polyhedra only" for part in ("quadratic constraints", "cones")}
 
 
 def problem(part: str | None) -> tuple[Program, Embedding]:
@@ -72,7 +78,7 @@ def optima() -> dict[str, float]:
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*ENGINE, *EVERY_BASELINE.args[1]])
 def test_a_part_of_the_host_is_honoured_or_refused_by_name(method, part, optima):
     program, embedding = problem(part)
     if (method, part) in REFUSED:

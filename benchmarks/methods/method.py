@@ -62,13 +62,15 @@ class Method:
         return next((name for name in self.packages if importlib.util.find_spec(name) is None), None)
 
 
-def baseline(name: str, label: str, about: str, why_not: dict[str, str] | None = None) -> Method:
+def baseline(
+    name: str, label: str, about: str, why_not: dict[str, str] | None = None, packages: tuple[str, ...] = ("pyscipopt",)
+) -> Method:
     """A method of dcembed.baselines."""
 
     def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Result:
         return importlib.import_module("dcembed.baselines").BASELINES[name](program, embeddings, start=start, options=options)
 
-    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", "pyscipopt"))
+    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", *packages))
 
 
 def peer(name: str, label: str, about: str, module: str, packages: tuple[str, ...]) -> Method:

@@ -6,6 +6,8 @@ import dcembed
 from benchmarks.methods.method import PROBLEM_ROOMS, Method, baseline, paper, peer, solve_of
 
 _NO_INTEGERS = "its projection needs a continuous host"
+_CONTINUOUS = dict.fromkeys(("water", "pooling"), "it needs a continuous host")
+_BOXES = "it takes boxes and balls without rows"
 _SCALAR = "it minimizes the output of a network and takes no neural constraints"
 
 METHODS = {
@@ -29,8 +31,30 @@ METHODS = {
             "Projected gradients with a line search between feasible and infeasible iterates.",
             why_not={"water": _NO_INTEGERS, "pooling": _NO_INTEGERS},
         ),
+        baseline(
+            "ipopt",
+            "Ipopt",
+            "Ipopt on a batched oracle of the networks, with the Hessian of the host.",
+            why_not=_CONTINUOUS,
+            packages=("ipyopt",),
+        ),
+        baseline("ipopt-lbfgs", "Ipopt L-BFGS", "The same with its limited-memory Hessian.", why_not=_CONTINUOUS, packages=("ipyopt",)),
+        baseline(
+            "attack",
+            "attack",
+            "Sampling, then sign and Adam steps from many points at a time, in torch.",
+            why_not={**_CONTINUOUS, "qp": _BOXES},
+            packages=("torch",),
+        ),
         baseline("complementarity", "complementarity", "The complementarity DCA of Liu and Dvorkin."),
         baseline("awasthi", "DCA (Awasthi)", "The DCA of Awasthi et al. for scalar objectives.", why_not={"qp": _SCALAR, "water": _SCALAR}),
+        baseline(
+            "relax-and-walk",
+            "relax-and-walk",
+            "From linear region to linear region, after Tong, Cai and Serra.",
+            why_not={**_CONTINUOUS, "qp": _SCALAR},
+            packages=(),
+        ),
         Method(
             "greedy",
             "greedy",

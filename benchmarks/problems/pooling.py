@@ -7,6 +7,7 @@ The objective is minimized: minus fixed costs minus expected predicted profit.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,16 @@ def start_designs(network: Network, m: int, trial: int) -> np.ndarray:
     rows = LinearConstraint(design_rows(), -np.inf, 0.0)
     designs = np.array([np.round(milp(-p, integrality=np.ones(NUM_DESIGN), bounds=Bounds(0, 1), constraints=rows).x) for p in profits])
     return designs[np.argsort(-surrogate_profit(network, m, designs), kind="stable")[:NUM_STARTS]]
+
+
+def pooling_from_two_starts(m: int) -> Instance:
+    """The instance from two plain designs: nothing built, and source A through the pool to terminal X."""
+    plain = np.zeros((2, NUM_DESIGN))
+    plain[1, [NODES.index(node) for node in "APX"]] = 1.0
+    plain[1, [len(NODES) + ARCS.index(arc) for arc in ("AP", "PX")]] = 1.0
+    instance = pooling_instance(load_pooling_network(), m, 0)
+    rest = np.zeros(instance.program.num_columns - NUM_DESIGN)
+    return replace(instance, name=f"pooling m={m} from two starts", starts=[np.concatenate([z, rest]) for z in plain])
 
 
 def pooling_instance(network: Network, m: int, trial: int) -> Instance:

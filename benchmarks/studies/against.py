@@ -7,10 +7,6 @@ of both are measured here.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,21 +17,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import THREAD_VARIABLES
 from benchmarks.harness.outcome import check
 from benchmarks.problems.experiments import Experiment, of_family
 from benchmarks.problems.instance import Instance
+from benchmarks.studies.apart import HERE, RunError, run_checkout
 from benchmarks.studies.case_files import write_case
 
 CASES = ("qp-64x3", "qp-64x6", "pooling-17", "water-100")
 REPEATS = 3
 TIME_LIMIT, WATER_TIME_LIMIT = 180.0, 60.0
 RELATIVE_TOL = 1e-6
-# Beyond the time limit: imports, reading the case, the last subproblem.
-GRACE_SECONDS = 120.0
-
-HERE = Path(__file__).resolve().parents[2]
-RUNNER = Path(__file__).resolve().parent / "case_runner.py"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +87,6 @@ def read_case(name: str, time_limit: float | None = None) -> Case:
     return Case(name, experiment, experiment.build(size, number), limit)
 
 
-def check_checkout(path: Path) -> Path:
-    """The folder of a checkout; ValueError if it is none."""
-    if not (path / "src" / "dcembed" / "__init__.py").is_file():
-        raise ValueError(f"--against needs a checkout of this repository, with src/dcembed in it; received {path}")
-    return path.resolve()
-
-
 def compare_with(other: Path, cases: Sequence[Case], repeats: int, console: Console) -> list[Comparison]:
     """Run all cases with both states and print the table."""
     comparisons = []
@@ -129,25 +113,12 @@ def run_alternately(case: Case, other: Path, repeats: int) -> Comparison:
 
 
 def run_state(case: Case, checkout: Path, folder: Path) -> Run:
-    """One solve with the dcembed of a checkout, in a process of one thread."""
+    """One solve with the dcembed of a checkout."""
     answer = folder / "answer"
-    for suffix in (".json", ".npy"):
-        answer.with_suffix(suffix).unlink(missing_ok=True)
-    paths = os.pathsep.join([str(checkout / "src"), str(checkout)])
-    environment = {**os.environ, "PYTHONPATH": paths, **dict.fromkeys(THREAD_VARIABLES, "1")}
-    # Without -P the folder of the runner would come before the checkout.
-    command = [sys.executable, "-P", str(RUNNER), str(folder), str(answer)]
     try:
-        subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, check=True, timeout=case.time_limit + GRACE_SECONDS
-        )
-    except subprocess.TimeoutExpired as error:
-        return Run(failure=f"still running after {error.timeout:.0f} s")
-    except subprocess.CalledProcessError as error:
-        return Run(failure=error.stderr.strip().rpartition("\n")[2] or f"the process ended with exit code {error.returncode}")
-    measured = json.loads(answer.with_suffix(".json").read_text())
-    if not Path(measured["package"]).resolve().is_relative_to(checkout):
-        return Run(failure=f"the process imported dcembed from {measured['package']}, not from the checkout")
+        measured = run_checkout(checkout, folder, answer, case.time_limit)
+    except RunError as error:
+        return Run(failure=str(error))
     return Run(
         objective=_objective(case, answer.with_suffix(".npy")),
         num_subproblems=measured["num_subproblems"],

@@ -22,14 +22,13 @@ def write_case(instance: Instance, options: dict[str, Any], folder: Path) -> Non
     for number, embedding in enumerate(instance.embeddings):
         np.savez(folder / f"embedding_{number}.npz", **_embedding_arrays(embedding))
         save_network(embedding.network, folder / f"network_{number}.npz")
-    np.savez(folder / "starts.npz", starts=np.array(instance.starts))
+    np.savez(folder / "starts.npz", starts=np.array(instance.starts).reshape(-1, instance.program.num_columns))
     (folder / "options.json").write_text(json.dumps({"num_embeddings": len(instance.embeddings), "options": options}))
 
 
 def _program_arrays(program: Program) -> dict[str, Array]:
-    if program.quadratic_constraints or program.cones:
-        raise ValueError("Files of a case carry rows and indicators; quadratic and cone constraints were received. Add them to both sides.")
     arrays = {name: np.asarray(getattr(program, name)) for name in ("cost", "offset", "row_lb", "row_ub", "lb", "ub", "integer")}
+    arrays["maximize"] = np.asarray(program.maximize)
     arrays |= _matrix_arrays("rows", program.rows)
     if program.quadratic is not None:
         arrays |= _matrix_arrays("quadratic", program.quadratic)
@@ -38,6 +37,13 @@ def _program_arrays(program: Program) -> dict[str, Array]:
             f"indicator_{name}": np.array([getattr(i, name) for i in program.indicators]) for name in ("column", "value", "lb", "ub")
         }
         arrays |= _matrix_arrays("indicator_rows", sp.vstack([i.coefficients for i in program.indicators], format="csr"))
+    if program.quadratic_constraints:
+        arrays["constraint_ub"] = np.array([q.ub for q in program.quadratic_constraints])
+        arrays |= _matrix_arrays("constraint_quadratic", sp.vstack([q.quadratic for q in program.quadratic_constraints], format="csr"))
+        arrays |= _matrix_arrays("constraint_rows", sp.vstack([q.coefficients for q in program.quadratic_constraints], format="csr"))
+    if program.cones:
+        cones = program.cone_rows
+        arrays |= {"cone_offset": cones.offset, "cone_sizes": cones.sizes, **_matrix_arrays("cone_rows", cones.matrix)}
     return arrays
 
 

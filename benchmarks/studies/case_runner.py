@@ -1,22 +1,24 @@
 """Solve a case that lies in files, with whatever dcembed is on the path: `python case_runner.py FOLDER ANSWER`.
 
 It runs in processes of other states of the repository, so it knows the public names of dcembed and nothing of the benchmarks. The
-answer is ANSWER.json with what was measured and, if there is a point, ANSWER.npy with all columns.
+answer is ANSWER.json with what was measured, ANSWER.npz with the improving points and when they came, by the clock and by the
+processor, and, if there is a point, ANSWER.npy with all its columns.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import resource
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 import dcembed
-from dcembed import AffineInputs, Embedding, Indicator, Options, Program, load_network
+from dcembed import AffineInputs, ConeConstraint, Embedding, Indicator, Options, Program, QuadraticConstraint, load_network
 
 
 def read_matrix(arrays: dict[str, np.ndarray], name: str) -> sp.csr_array:
@@ -36,6 +38,8 @@ def read_program(arrays: dict[str, np.ndarray]) -> Program:
         offset=float(arrays["offset"]),
         rows=read_matrix(arrays, "rows"),
         indicators=indicators,
+        maximize=bool(arrays["maximize"]),
+        **read_curved(arrays),
         **{name: arrays[name] for name in ("row_lb", "row_ub", "lb", "ub", "integer")},
     )
 
@@ -46,16 +50,62 @@ def read_embedding(folder: Path, number: int) -> Embedding:
     return Embedding(load_network(folder / f"network_{number}.npz"), inputs, arrays["outputs"])
 
 
+def read_curved(arrays: dict[str, np.ndarray]) -> dict[str, list]:
+    curved: dict[str, list] = {"quadratic_constraints": [], "cones": []}
+    if "constraint_ub" in arrays:
+        stacked, rows, ub = read_matrix(arrays, "constraint_quadratic"), read_matrix(arrays, "constraint_rows"), arrays["constraint_ub"]
+        n = rows.shape[1]
+        curved["quadratic_constraints"] = [
+            QuadraticConstraint(stacked[i * n : (i + 1) * n], rows[[i]], float(limit)) for i, limit in enumerate(ub)
+        ]
+    if "cone_offset" in arrays:
+        curved["cones"] = [ConeConstraint(read_matrix(arrays, "cone_rows"), arrays["cone_offset"], arrays["cone_sizes"])]
+    return curved
+
+
+def find_method(name: str) -> Callable[..., dcembed.Result]:
+    """`dcembed.solve` under the name "dcembed", else a baseline."""
+    if name == "dcembed":
+        return dcembed.solve
+    from dcembed.baselines import BASELINES
+
+    return BASELINES[name]
+
+
+def processor_seconds() -> float:
+    """Of this process and of those it started and has seen the end of."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def peak_memory() -> float | None:
+    """Peak resident memory in MiB, where the system says it."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    return next((int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM:")), None)
+
+
 def main(folder: Path, answer: Path) -> None:
     settings = json.loads((folder / "options.json").read_text())
     program = read_program(dict(np.load(folder / "program.npz")))
     embeddings = [read_embedding(folder, number) for number in range(settings["num_embeddings"])]
     starts = list(np.load(folder / "starts.npz")["starts"])
-    options = Options(**settings["options"])
-    began, work = time.perf_counter(), sum(os.times()[:4])
-    result = dcembed.solve(program, embeddings, start=starts, options=options)
-    measured = {"wall_seconds": time.perf_counter() - began, "processor_seconds": sum(os.times()[:4]) - work}
+    options, solve = dict(settings["options"]), find_method(settings["options"].get("method", "dcembed"))
+    options.pop("method", None)
+    ticks = [(0.0, 0.0)]
+    began, work = time.perf_counter(), processor_seconds()
+
+    def tick(record: dcembed.Iteration) -> None:
+        ticks.append((record.seconds, processor_seconds() - work))
+
+    result = solve(program, embeddings, start=starts or None, options=Options(**options, callback=tick))
+    measured = {"wall_seconds": time.perf_counter() - began, "processor_seconds": processor_seconds() - work}
+    ticks.append((measured["wall_seconds"], measured["processor_seconds"]))
     measured |= {"status": result.status.name, "num_subproblems": len(result.history), "package": dcembed.__file__}
+    measured |= {"num_first": sum(record.start == 0 for record in result.history), "memory": peak_memory()}
+    times = np.array([seconds for seconds, _ in result.incumbents])
+    points = np.array(result.incumbent_points).reshape(times.size, -1)
+    np.savez(answer.with_suffix(".npz"), wall=times, processor=np.interp(times, *np.array(ticks).T), points=points)
     if result.x is not None:
         np.save(answer.with_suffix(".npy"), result.x)
     answer.with_suffix(".json").write_text(json.dumps(measured))

@@ -24,6 +24,7 @@ from benchmarks.problems.pooling import all_designs, load_pooling_network, pooli
 from benchmarks.problems.qp import load_qp_network, network_path, qp_instance
 from benchmarks.problems.water import load_water_network, water_instance, with_score_columns
 from benchmarks.studies import against
+from benchmarks.studies.apart import check_checkout
 
 LIMIT = 180.0
 WATER_TARGETS = {25: 15, 50: 20, 100: 35, 200: 51, 400: 83, 800: 115}
@@ -168,7 +169,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.against is not None:
         try:
-            other = against.check_checkout(chosen.against)
+            other = check_checkout(chosen.against)
             cases = [against.read_case(name, chosen.time_limit) for name in chosen.cases or against.CASES]
         except (ValueError, MissingDataError) as error:
             parser.error(str(error))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from dcembed.baselines import awasthi, big_m, complementarity, obbt, pgd
+from dcembed.baselines import attack, awasthi, big_m, complementarity, ipopt, obbt, pgd, relax_and_walk
 from dcembed.result import Result
 
-__all__ = ["BASELINES", "awasthi", "big_m", "complementarity", "obbt", "pgd"]
+__all__ = ["BASELINES", "attack", "awasthi", "big_m", "complementarity", "ipopt", "obbt", "pgd", "relax_and_walk"]
 
 BASELINES: Mapping[str, Callable[..., Result]] = {
     "big-m": big_m.solve,
     "big-m-obbt": obbt.solve,
     "pgd": pgd.solve,
+    "ipopt": ipopt.solve,
+    "ipopt-lbfgs": partial(ipopt.solve, hessian="limited-memory"),
+    "attack": attack.solve,
     "complementarity": complementarity.solve,
     "awasthi": awasthi.solve,
+    "relax-and-walk": relax_and_walk.solve,
 }

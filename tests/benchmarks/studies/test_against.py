@@ -14,7 +14,6 @@ from benchmarks.studies import case_runner
 from benchmarks.studies.against import Run, agreement, compare_with, read_case
 from benchmarks.studies.case_files import write_case
 from benchmarks.studies.engine import main
-from dcembed import Program, QuadraticConstraint
 from dcembed.embedded.verify import predict
 
 VECTORS = ("cost", "row_lb", "row_ub", "lb", "ub", "integer", "offset")
@@ -46,13 +45,6 @@ def test_an_instance_comes_out_of_its_files_as_it_went_in(name, size, tmp_path):
     x = np.random.default_rng(0).uniform(size=program.num_columns)
     assert np.array_equal(predict([embedding], x), predict([original], x))
     assert np.array_equal(np.load(tmp_path / "starts.npz")["starts"], instance.starts)
-
-
-def test_what_the_files_cannot_carry_is_refused(tmp_path):
-    instance = read_case("qp-8x3x2").instance
-    curved = Program(cost=[1.0], quadratic_constraints=[QuadraticConstraint([[1.0]], [0.0], 1.0)])
-    with pytest.raises(ValueError, match="quadratic and cone constraints"):
-        write_case(type(instance)("curved", curved, instance.embeddings, []), {}, tmp_path)
 
 
 def test_the_same_source_elsewhere_agrees(checkout):

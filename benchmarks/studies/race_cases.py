@@ -1,0 +1,89 @@
+"""The cases of the race: named problems, the methods that run on each of them by default, and their time.
+
+A family of cases is a function in `FAMILIES`; what it lists may depend on the data that is here. Building is put off until a case is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from benchmarks.harness.metrics import references
+from benchmarks.harness.records import RESULTS, read_records
+from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
+from benchmarks.problems.instance import Instance
+from benchmarks.problems.pooling import optimum, pooling_from_two_starts
+from benchmarks.problems.qp import build_qp, network_path, read_qp_size
+
+QP_SECONDS, POOLING_SECONDS = 30.0, 30.0
+POOLING_SIZES = (5, 6, 7)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem of the race.
+
+    Parameters
+    ----------
+    name
+        FAMILY-..., what the command line calls it.
+    build
+        Makes the instance; it may have no starts.
+    methods
+        "dcembed" or names of `dcembed.baselines`, run by default.
+    time_limit
+        Seconds of each run.
+    best_known
+        Gives the best objective that is known from elsewhere, minimized; None if there is none.
+    """
+
+    name: str
+    build: Callable[[], Instance]
+    methods: tuple[str, ...]
+    time_limit: float
+    best_known: Callable[[], float | None] = lambda: None
+
+
+def qp_cases() -> list[Case]:
+    """All sizes of the paper and beyond it, every trial whose network has been trained."""
+    sizes = dict.fromkeys(size for name in ("qp-width", "qp-depth") for size in (*EXPERIMENTS[name].sizes, *EXPERIMENTS[name].beyond))
+    return [
+        Case(
+            f"qp-{size}-{trial}",
+            partial(build_qp, size, trial),
+            ("dcembed", "ipopt", "ipopt-lbfgs"),
+            QP_SECONDS,
+            partial(_recorded, "qp", size, trial),
+        )
+        for size in sizes
+        for trial in range(NUM_TRIALS)
+        if network_path(*read_qp_size(size)[:2], trial).is_file()
+    ]
+
+
+def pooling_cases() -> list[Case]:
+    """From nothing built, and from one source, pool and terminal."""
+    return [
+        Case(f"pooling-{m}", partial(pooling_from_two_starts, m), ("dcembed",), POOLING_SECONDS, partial(optimum, m)) for m in POOLING_SIZES
+    ]
+
+
+FAMILIES: dict[str, Callable[[], list[Case]]] = {"qp": qp_cases, "pooling": pooling_cases}
+
+
+def find_cases(names: Iterable[str]) -> list[Case]:
+    """Cases by their names or by how those begin: qp-64x3-0, qp-64x3 for all its trials, qp for all of them. All for no name."""
+    cases = {case.name: case for family in FAMILIES.values() for case in family()}
+    chosen: dict[str, Case] = {}
+    for name in names:
+        found = {key: case for key, case in cases.items() if key == name or key.startswith(f"{name}-")}
+        if not found:
+            raise ValueError(f"unknown case {name!r}; accepted: {', '.join(cases)}, or how they begin")
+        chosen |= found
+    return list((chosen or cases).values())
+
+
+def _recorded(family: str, size: str, trial: int) -> float | None:
+    """The best objective in the committed records."""
+    return references(read_records(RESULTS / "records.csv")).get((family, size, trial))

@@ -1,0 +1,143 @@
+"""Methods side by side: the same problem for all, measured here, and a table that says who was where when."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks.harness.fingerprint import PACKAGE
+from benchmarks.problems.instance import Instance
+from benchmarks.problems.qp import build_qp
+from benchmarks.studies import case_runner
+from benchmarks.studies.case_files import write_case
+from benchmarks.studies.race import hold, main, time_host
+from benchmarks.studies.race_cases import Case, find_cases, pooling_cases
+from benchmarks.studies.race_table import Contest, Lap, build_table
+from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
+
+TINY = Case("tiny", partial(build_qp, "8x3x2", 0), ("dcembed", "pgd"), 2.0)
+
+
+def rendered(contest: Contest) -> str:
+    console = Console(width=240)
+    with console.capture() as capture:
+        console.print(build_table([contest]))
+    return capture.get()
+
+
+def test_contestants_run_on_the_same_problem_and_are_measured_here():
+    contest = hold(TINY, TINY.methods, before=PACKAGE.parents[1], repeats=1, time_limit=1.5)
+    assert contest.case.time_limit == 1.5
+    assert {name: len(laps) for name, laps in contest.laps.items()} == {"dcembed": 1, "pgd": 1, "before": 1}
+    assert contest.initial == 0.0
+    ours, before = contest.laps["dcembed"][0], contest.laps["before"][0]
+    assert ours.objective == before.objective
+    assert contest.best_known <= ours.objective < 0
+    assert ours.num_steps >= ours.num_first > 0
+    for lap in (ours, before, *contest.laps["pgd"]):
+        processor, wall, objectives = np.array(lap.trace).T
+        assert (np.diff(processor) >= 0).all()
+        assert (np.diff(wall) >= 0).all()
+        assert (np.diff(objectives) < 0).all()
+        assert lap.processor_seconds > 0
+        assert lap.wall_seconds > 0
+    assert contest.host_seconds > 0
+    shown = rendered(contest)
+    assert all(word in shown for word in ("tiny", "dcembed", "pgd", "before", "locally_solved"))
+
+
+def test_a_method_that_fails_is_told_with_its_reason():
+    contest = hold(TINY, ("awasthi",), before=None, repeats=1, time_limit=1.0)
+    assert "takes a network in a scalar objective only" in contest.laps["awasthi"][0].status
+    assert not contest.laps["awasthi"][0].trace
+    # The table has little room for it, over several lines.
+    assert "InputError" in rendered(contest)
+
+
+def test_integral_and_arrival_are_those_of_the_trace():
+    lap = Lap(trace=((1.0, 2.0, -50.0), (4.0, 5.0, -99.95)), processor_seconds=4.0, wall_seconds=5.0, num_steps=3, num_first=3)
+    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap], "ipopt": [lap]}, 0.0, -100.0, 0.01)
+    assert contest.arrival(lap, 0) == 4.0
+    assert contest.arrival(lap, 1) == 5.0
+    # One second at 100 %, three at 50 %, six at 0.05 %.
+    assert contest.npi(lap, 0) == pytest.approx(100 / 10 * (1 + 1.5 + 0.003))
+    assert contest.npi(lap, 1) == pytest.approx(100 / 10 * (2 + 1.5 + 0.0025))
+    shown = rendered(contest)
+    assert "400" in shown
+    assert "1.00" in shown
+
+
+def test_without_a_start_there_is_no_integral():
+    lap = Lap(trace=((1.0, 2.0, -50.0),))
+    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, None, -50.0, 0.01)
+    assert np.isnan(contest.npi(lap, 0))
+    assert contest.arrival(lap, 0) == 1.0
+
+
+def test_a_case_without_starts_and_with_curved_constraints_comes_out_of_its_files_as_it_went_in(tmp_path):
+    program = Program(
+        cost=[1.0, 0.0, 2.0],
+        maximize=True,
+        ub=3.0,
+        quadratic_constraints=[
+            QuadraticConstraint(np.diag([1.0, 2.0, 0.0]), [0.5, 0.0, 0.0], 4.0),
+            QuadraticConstraint(np.eye(3), None, 9.0),
+        ],
+        cones=[
+            ConeConstraint([[0, 0, 1.0], [1.0, 0, 0]], [0.5, 0.0]),
+            ConeConstraint([[0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]], [2.0, 0.0, 0.1]),
+        ],
+    )
+    embedding = Embedding(build_mlp([[[1.0, 2.0]], [[1.0]]], [None, None]), [0, 1], [2])
+    write_case(Instance("curved", program, (embedding,), []), {}, tmp_path)
+    read = case_runner.read_program(dict(np.load(tmp_path / "program.npz")))
+    assert read.maximize
+    w = np.array([0.3, -0.7, 0.2])
+    assert [q.value(w) - q.ub for q in read.quadratic_constraints] == [q.value(w) - q.ub for q in program.quadratic_constraints]
+    assert np.array_equal(read.cone_rows.excess(w), program.cone_rows.excess(w))
+    assert np.load(tmp_path / "starts.npz")["starts"].shape == (0, 3)
+
+
+def test_the_host_is_timed_without_its_networks():
+    assert time_host(TINY.build()) > 0
+
+
+def test_cases_are_found_by_how_their_names_begin():
+    assert [case.name for case in find_cases(["qp-64x3"])] == ["qp-64x3-0", "qp-64x3-1", "qp-64x3-2"]
+    assert [case.name for case in find_cases(["pooling-6", "qp-8x3-1"])] == ["pooling-6", "qp-8x3-1"]
+    assert {case.name.partition("-")[0] for case in find_cases([])} >= {"qp", "pooling"}
+    with pytest.raises(ValueError, match="unknown case 'qp-6'; accepted: qp-8x3-0"):
+        find_cases(["qp-6"])
+
+
+def test_the_best_known_objective_of_a_qp_is_that_of_the_records():
+    (case,) = find_cases(["qp-64x3-0"])
+    assert case.best_known() == pytest.approx(-0.08426118, abs=1e-7)
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_pooling_has_two_plain_starts_and_its_optima():
+    cases = pooling_cases()
+    assert [-case.best_known() for case in cases] == pytest.approx([190.5408, 167.8190, 180.4798], abs=1e-4)
+    instance = cases[0].build()
+    nothing, small = instance.starts
+    assert not nothing.any()
+    assert small.sum() == 5
+    assert (instance.program.rows @ small <= instance.program.row_ub).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["sailing"], "unknown case 'sailing'"),
+        (["qp-8x3-0", "--against", "nowhere"], "src/dcembed in it"),
+        (["--methods", "magic"], "invalid choice"),
+    ],
+)
+def test_a_wrong_command_is_answered_with_what_is_accepted(arguments, told, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert told in capsys.readouterr().err
