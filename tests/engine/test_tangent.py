@@ -14,6 +14,7 @@ from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import evaluate_along, slopes
 from dcembed.embedded.point import measure_point
 from dcembed.engine.problem import build_problem
+from dcembed.engine.tangent import loop, step
 from dcembed.engine.tangent.multipliers import least_penalty
 from embedded.problems import cases
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
@@ -58,18 +59,49 @@ def test_every_kind_of_continuous_host_is_solved_and_no_worse_than_by_the_bundle
         assert ours.objective <= alone.objective + 0.05 * max(1.0, abs(alone.objective))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_incumbent_only_improves_and_the_merit_falls_with_every_step_that_is_taken(kind):
-    program, embedding = continuous_problem(kind, 1)
+def watch_steps(monkeypatch):
+    """Every step that is tried from now on, with the state before it, and every correction with its box."""
+    tried, corrected = [], []
+    try_step, correct = loop.try_step, step._correct
+
+    def watched_step(problem, workshop, state):
+        after = try_step(problem, workshop, state)
+        tried.append((state, after))
+        return after
+
+    def watched_correction(problem, workshop, state, *rest):
+        point, met = correct(problem, workshop, state, *rest)
+        corrected.append((state.region.box, point))
+        return point, met
+
+    monkeypatch.setattr(loop, "try_step", watched_step)
+    monkeypatch.setattr(step, "_correct", watched_correction)
+    return tried, corrected
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "coupled"])
+@pytest.mark.parametrize("seed", range(3))
+def test_along_the_way(monkeypatch, kind, seed):
+    """The merit falls with every step that is taken, corrections stay inside the box, and no feasible point is lost."""
+    tried, corrected = watch_steps(monkeypatch)
+    program, embedding = coupled_problem(seed) if kind == "coupled" else continuous_problem(kind, seed)
     result = run(program, embedding, max_starts=2)
+    assert tried
+    for (state, after), (following, _) in itertools.pairwise(tried):
+        tau = after.penalty.value
+        if following.point is after.candidate:
+            assert following.point.merit(tau) < state.point.merit(tau)
+        if state.best is not None:
+            assert after.state.best is not None
+            assert after.state.best.objective <= state.best.objective
+    for box, point in corrected:
+        if point is not None:
+            room = 1e-6 * (1.0 + np.abs(point.w))
+            assert np.all((point.w >= box.lb - room) & (point.w <= box.ub + room))
+    met = [after.state.best.objective for _, after in tried if after.state.best is not None]
+    assert not met or result.objective <= min(met) + 1e-9
     objectives = [objective for _, objective in result.incumbents]
     assert objectives == sorted(objectives, reverse=True)
-    assert not objectives or result.objective == pytest.approx(objectives[-1], abs=1e-9)
-    for before, after in itertools.pairwise(r for r in result.history if r.kind == "tangent"):
-        if before.start == after.start and before.number + 1 == after.number:
-            # At the penalty of the step the point after it is no worse than the one before.
-            assert after.penalty > 0
-            assert np.isfinite(before.point_merit)
 
 
 def coupled_problem(seed: int = 0) -> tuple[Program, Embedding]:
@@ -143,8 +175,6 @@ def test_the_penalty_follows_the_scale_of_objective_and_neural_rows(seed):
 
 
 def test_candidates_stay_inside_the_box(monkeypatch):
-    from dcembed.engine.tangent import loop
-
     program, embedding = coupled_problem(2)
     seen = []
     real = loop.try_step

@@ -25,8 +25,8 @@ from dcembed.run.clock import Clock
 from dcembed.solvers.base import SolveStatus
 
 # A step is taken if it brings at least the fair share of the promise; the box grows if it brings the good share.
-FAIR_SHARE, GOOD_SHARE = 0.1, 0.5
-GROWTH, SHRINKAGE = 2.0, 0.4
+FAIR_SHARE, GOOD_SHARE = 0.25, 0.5
+GROWTH, SHRINKAGE = 2.0, 0.3
 # A promise below this, relative to max(1, |F|), is none.
 PROMISE_TOL = 1e-8
 # Steps in a row that are not taken before the walk ends.

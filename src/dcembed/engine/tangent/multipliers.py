@@ -7,16 +7,27 @@ rows by s divides it by s.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.engine.problem import Problem
+from dcembed.run.penalty import MAX_PENALTY_RATIO, Penalty
 from dcembed.solvers.base import Solution
 from dcembed.sparse import dense_row, rows_from
 
 # Masters whose multipliers count, and how far above them the penalty is.
 NUM_REMEMBERED, HEADROOM = 4, 2.0
+
+
+def scaled_penalty(problem: Problem, w: Array, slope: sp.csr_array, multipliers: Sequence[float]) -> Penalty:
+    """The penalty at w, where the networks have this slope and the last masters had these largest multipliers."""
+    least = least_penalty(problem, w, slope)
+    limit = problem.options.max_penalty or MAX_PENALTY_RATIO * least
+    value = max(HEADROOM * max(multipliers, default=0.0), least)
+    return Penalty(min(value, limit), problem.options.penalty_growth, limit)
 
 
 def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:

@@ -10,7 +10,7 @@ from dcembed.engine.problem import Problem
 from dcembed.engine.region import Region, first_region
 
 # Half the side of the first box, and the one below which a box is too small to matter, in ranges of the columns.
-FIRST_RADIUS, SMALLEST_RADIUS = 0.1, 1e-5
+FIRST_RADIUS, SMALLEST_RADIUS = 0.2, 1e-5
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,24 +7,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.arrays import Array
 from dcembed.embedded.measurements import evaluate_along, slopes
 from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import Majorant, model_value
-from dcembed.engine.tangent.multipliers import HEADROOM, NUM_REMEMBERED, largest_multiplier, least_penalty
+from dcembed.engine.tangent.multipliers import NUM_REMEMBERED, largest_multiplier, scaled_penalty
 from dcembed.engine.tangent.state import State
 from dcembed.engine.workshop import Workshop, take_candidate
-from dcembed.run.penalty import MAX_PENALTY_RATIO, Penalty
+from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Solution
 
 # Points on the way from the best feasible point to a candidate that is not feasible, measured in one pass.
 NUM_TRIALS = 16
-# Corrections of a candidate that fails neural rows, as long as each is better: the second one goes beyond what was missed by this share of
-# the excess that is left, so that it ends on the right side.
-OVERSHOOTS = (0.0, 1.0)
+# A correction goes beyond what the tangents missed by this share of the excess, so that it more often ends on the right side.
+OVERSHOOT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +40,8 @@ class Tried:
 def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     """Solve the master around the point; where its solution fails a neural row, once more with the rows shifted by their own error."""
     slope = slopes(problem.embedded, state.point.w)
-    least = least_penalty(problem, state.point.w, slope)
-    tau = max(HEADROOM * max(state.multipliers, default=0.0), least)
-    penalty = Penalty(tau, problem.options.penalty_growth, problem.options.max_penalty or MAX_PENALTY_RATIO * least)
+    penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
+    tau = penalty.value
     tangents = _tangents(state.point, slope)
     solution = _solve(workshop, state, tangents, penalty)
     candidate, met = take_candidate(problem, workshop, solution, penalty)
@@ -53,26 +50,20 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     if candidate is None or solution.x is None or solution.status not in USABLE:
         return Tried(solution, None, penalty, np.nan, np.nan, state)
     promise = state.point.merit(tau) - model_value(problem.subproblem, tangents, solution.x, tau)
-    for overshoot in OVERSHOOTS:
-        if candidate.slack.max(initial=0.0) <= problem.options.feasibility_tol:
-            break
-        corrected, more = _correct(problem, workshop, state, tangents, candidate, penalty, overshoot)
+    if candidate.slack.max(initial=0.0) > problem.options.feasibility_tol:
+        corrected, more = _correct(problem, workshop, state, tangents, candidate, penalty)
         met = (*met, *more)
-        if corrected is None or corrected.merit(tau) >= candidate.merit(tau):
-            break
-        candidate = corrected
+        if corrected is not None and corrected.merit(tau) < candidate.merit(tau):
+            candidate = corrected
     found = _search_segment(problem, workshop, best_of((state.best, *met), problem.options.feasibility_tol), candidate, tau)
     best = best_of((state.best, *met, found), problem.options.feasibility_tol)
     improvement = state.point.merit(tau) - found.merit(tau)
     return Tried(solution, found, penalty, promise, improvement, replace(state, best=best))
 
 
-def _tangents(point: Point, slope: sp.csr_array, shift: Array | None = None) -> Majorant:
-    """The tangents of all measurements at a point, the restrictions shifted if need be."""
-    constant = point.neural - slope @ point.w
-    if shift is not None:
-        constant = constant + np.concatenate([[0.0], shift])
-    return Majorant(slope, constant, None)
+def _tangents(point: Point, slope: sp.csr_array) -> Majorant:
+    """The tangents of all measurements at a point."""
+    return Majorant(slope, point.neural - slope @ point.w, None)
 
 
 def _solve(workshop: Workshop, state: State, tangents: Majorant, penalty: Penalty) -> Solution:
@@ -82,11 +73,11 @@ def _solve(workshop: Workshop, state: State, tangents: Majorant, penalty: Penalt
 
 
 def _correct(
-    problem: Problem, workshop: Workshop, state: State, tangents: Majorant, candidate: Point, penalty: Penalty, overshoot: float
+    problem: Problem, workshop: Workshop, state: State, tangents: Majorant, candidate: Point, penalty: Penalty
 ) -> tuple[Point | None, tuple[Point, ...]]:
     """The second-order correction: every neural row is shifted by what its tangent missed at the candidate, and by a share of its excess."""
     missed = candidate.neural - (tangents.slope @ candidate.w + tangents.constant)
-    shift = np.concatenate([[0.0], missed[1:] + overshoot * candidate.excess])
+    shift = np.concatenate([[0.0], missed[1:] + OVERSHOOT * candidate.excess])
     shifted = Majorant(tangents.slope, tangents.constant + shift, None)
     return take_candidate(problem, workshop, _solve(workshop, state, shifted, penalty), penalty)
 
