@@ -18,12 +18,13 @@ from dcembed.embedded.point import Point
 from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, begin, redrawn
-from dcembed.engine.bundle.step import Kind, take_step
+from dcembed.engine.bundle.step import BundleStep, Kind, take_step
 from dcembed.engine.failure import Cure, judge
-from dcembed.engine.outcome import Outcome
+from dcembed.engine.outcome import Outcome, best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.workshop import Workshop
 from dcembed.result import Status
+from dcembed.run.clock import RunEnded
 from dcembed.solvers.base import Solution
 
 # How much smaller the box becomes after a solver has failed.
@@ -33,43 +34,53 @@ AFTER_FAILURE = 0.25
 def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, settled: Sequence[Array] = ()) -> Outcome:
     """Iterate until the model promises nothing and no remedy is left, or a point is met where an earlier start has `settled`."""
     clock = workshop.journal.clock
-    state = begin(problem, start)
+    try:
+        state = begin(problem, start, clock)
+    except RunEnded as ended:
+        return Outcome(ended.status, start, best_of((start,), problem.options.feasibility_tol))
     for iteration in range(1, problem.options.max_iterations + 1):
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
         if any(np.array_equal(state.point.w, w) for w in settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
-        solution = taken.mastered.solution
-        workshop.record(number, iteration, state.point, taken.mastered.candidate, state.penalty, solution)
-        state = taken.state
+        workshop.record(number, iteration, state.point, taken.mastered.candidate, state.penalty, taken.mastered.solution)
+        after = _follow(problem, workshop, taken)
+        if isinstance(after, Outcome):
+            return after
+        state = after
+    return Outcome(Status.ITERATION_LIMIT, state.point, state.best)
+
+
+def _follow(problem: Problem, workshop: Workshop, taken: BundleStep) -> State | Outcome:
+    """Where to go on after a step, or how the start ends there."""
+    state, solution = taken.state, taken.mastered.solution
+    try:
         if taken.kind is Kind.FAILED:
             after = _cope(problem, workshop, state, solution)
-            if isinstance(after, Status):
-                return Outcome(after, state.point, state.best)
-            state = after
-        elif taken.kind is Kind.STUCK:
-            remedied = remedy(problem, state, solution.gap, clock)
-            if remedied is None:
-                return _settle(problem, state)
-            state = remedied
-    return Outcome(Status.ITERATION_LIMIT, state.point, state.best)
+            return Outcome(after, state.point, state.best) if isinstance(after, Status) else after
+        if taken.kind is Kind.STUCK:
+            remedied = remedy(problem, state, solution.gap, workshop.journal.clock)
+            return _settle(problem, state) if remedied is None else remedied
+    except RunEnded as ended:
+        return Outcome(ended.status, state.point, state.best)
+    return state
 
 
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:
     """After a solution that is of no use."""
-    may_widen = not state.model.region.is_full
-    verdict = judge(solution, state.penalty, state.num_failed, may_widen, workshop.host_is_infeasible, workshop.journal.clock)
+    may_widen, clock = not state.model.region.is_full, workshop.journal.clock
+    verdict = judge(solution, state.penalty, state.num_failed, may_widen, workshop.host_is_infeasible, clock)
     if isinstance(verdict, Status):
         return verdict
     if verdict is Cure.GROW:
         return replace(state, penalty=state.penalty.grown())
     if verdict is Cure.WIDEN:
         # A start that violates the host's own rows may have none of its points nearby.
-        return redrawn(problem, state, LARGEST_RADIUS)
+        return redrawn(problem, state, LARGEST_RADIUS, clock)
     workshop.master.reopen()
     # A smaller box has less curvature and gentler cuts.
-    return redrawn(problem, replace(state, num_failed=state.num_failed + 1), AFTER_FAILURE * state.model.region.radius)
+    return redrawn(problem, replace(state, num_failed=state.num_failed + 1), AFTER_FAILURE * state.model.region.radius, clock)
 
 
 def _settle(problem: Problem, state: State) -> Outcome:

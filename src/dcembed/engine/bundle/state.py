@@ -11,6 +11,7 @@ from dcembed.engine.bundle.model import Model, build_model, redraw
 from dcembed.engine.bundle.region import Region, first_region
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
+from dcembed.run.clock import Clock
 from dcembed.run.penalty import Penalty, initial_penalty
 
 
@@ -51,15 +52,15 @@ class State:
     num_held: int = 0
 
 
-def begin(problem: Problem, start: Point) -> State:
+def begin(problem: Problem, start: Point, clock: Clock) -> State:
     """The model on the first box around a start."""
     region = first_region(problem.embedded, start.w, problem.box)
-    model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers))
+    model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers), clock)
     best = best_of((start,), problem.options.feasibility_tol)
     penalty = initial_penalty(problem.options, problem.embedded, start)
     return State(start, penalty, model, region, best, best, start.w, region.radius)
 
 
-def redrawn(problem: Problem, state: State, radius: float) -> State:
+def redrawn(problem: Problem, state: State, radius: float, clock: Clock) -> State:
     """The same with a model on another box around the point."""
-    return replace(state, model=redraw(problem, state.model, state.first.around(state.point.w, radius), state.point))
+    return replace(state, model=redraw(problem, state.model, state.first.around(state.point.w, radius), state.point, clock))
