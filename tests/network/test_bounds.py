@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given
 
 from dcembed import Network, build_mlp
-from dcembed.network.affine import Affine
 from dcembed.network import bounds
+from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound, runs_backward
 from dcembed.network.network import preactivations
 from strategies import networks, seeds
-
 
 WAYS = (bounds._bound_forward, bounds._bound_backward)
 

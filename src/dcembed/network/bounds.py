@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
 from dcembed.network.affine import Affine
@@ -90,7 +89,7 @@ def runs_backward(network: Network) -> bool:
 
 
 def _num_entries(block: Matrix) -> int:
-    return int(block.nnz if sp.issparse(block) else block.size)
+    return block.size if isinstance(block, np.ndarray) else int(block.nnz)
 
 
 def _bound_forward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:
