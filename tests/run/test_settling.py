@@ -9,7 +9,7 @@ import dcembed
 from dcembed import Embedding, Program, build_mlp
 from dcembed.baselines import BASELINES
 from dcembed.embedded.elimination import eliminate
-from dcembed.embedded.point import measure_point
+from dcembed.embedded.point import measure_point, move_point
 from dcembed.embedded.verify import verify
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import open_journal
@@ -49,6 +49,21 @@ def test_an_epigraph_column_is_lifted_onto_its_rows():
     assert settled.objective == pytest.approx(OPTIMUM, abs=1e-15)
 
 
+def test_nothing_is_predicted_again_while_the_inputs_stay(monkeypatch):
+    embedded, point = measured(*margin(), [0.5, OPTIMUM - 0.9 * TOL])
+    monkeypatch.setattr(type(embedded), "predict", None)
+    assert settle(embedded, point).violation <= 1e-15
+
+
+def test_a_moved_point_is_measured_like_any_other():
+    embedded, point = measured(*margin(), [0.3, 0.0])
+    w = np.array([0.3, 2.0])
+    moved, again = move_point(embedded, point, w), measure_point(embedded, w)
+    assert np.array_equal(moved.x, again.x)
+    assert (moved.objective, moved.violation) == (again.objective, again.violation)
+    assert np.array_equal(moved.excess, again.excess)
+
+
 def test_a_point_that_owes_nothing_stays():
     embedded, point = measured(*margin(), [0.5, OPTIMUM])
     assert settle(embedded, point) is point
@@ -80,6 +95,22 @@ def test_a_linked_output_is_put_at_its_prediction():
     settled = settle(embedded, point)
     assert settled.w[1] == true
     assert settled.violation <= 1e-15
+
+
+def test_an_input_of_a_prediction_that_nothing_uses_is_not_moved():
+    # t is the input of a second network whose output is in no row.
+    program, embedding = margin()
+    wider = Program(
+        cost=[*program.cost, 0.0],
+        rows=np.hstack([program.rows.toarray(), np.zeros((2, 1))]),
+        row_lb=0.0,
+        lb=[*program.lb, -np.inf],
+        ub=[*program.ub, np.inf],
+    )
+    embedded = eliminate(wider, [embedding, Embedding(random_mlp(1, (1, 4, 1)), [3], [4])])
+    point = measure_point(embedded, np.array([0.5, OPTIMUM - 0.9 * TOL]))
+    settled = settle(embedded, point)
+    assert verify(wider, embedded.embeddings, settled.x).predictions == 0.0
 
 
 def test_integers_are_held_and_a_point_that_cannot_be_settled_is_kept():

@@ -2,7 +2,7 @@
 
 A column t with t >= f_k(x) in its rows may lie below them by the tolerance, and an objective that has t would profit. Bounds are put
 right, linked outputs set to their predictions, and columns that are no network's input are moved until the rows hold that they can
-hold. No solver is asked, so the rows hold to rounding and every improving point can afford it.
+hold. No solver is asked and next to nothing predicted again, so the rows hold to rounding and every improving point can afford it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.point import Point, measure_point
+from dcembed.embedded.point import Point, measure_point, move_point
 from dcembed.embedded.verify import predict
 from dcembed.tolerances import SETTLED_TOL
 
@@ -26,25 +26,34 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
     """The point with the columns behind its network inputs moved to where its rows hold; itself where that does not help."""
     if point.violation <= SETTLED_TOL:
         return point
-    free = ~embedded.host.integer
-    free[embedded.input_columns] = free[embedded.linked] = False
-    settled, moved = _correct(embedded, point), np.zeros(free.size)
+    inputs = _inputs(embedded)
+    free = ~embedded.host.integer & ~inputs
+    free[embedded.linked] = False
+    settled, moved = _correct(embedded, point, inputs), np.zeros(free.size)
     for _ in range(NUM_PASSES):
         step = _step(embedded, settled, free, moved)
         if settled.violation <= SETTLED_TOL or not step.any():
             break
         # What was moved for one row does not go back for another.
         moved = np.where(step == 0, moved, np.sign(step))
-        settled = measure_point(embedded, _inside(embedded, settled.w + step))
+        settled = move_point(embedded, settled, _inside(embedded, settled.w + step))
     return settled if settled.violation <= FAIR_SHARE * point.violation else point
 
 
-def _correct(embedded: EmbeddedProgram, point: Point) -> Point:
+def _inputs(embedded: EmbeddedProgram) -> Array:
+    """The kept columns that inputs depend on, those too of predictions that nothing uses: mask of shape (n,)."""
+    matrices = [embedding.affine_inputs(embedded.program.num_columns).matrix for embedding in embedded.embeddings]
+    return np.isin(embedded.kept, np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
+
+
+def _correct(embedded: EmbeddedProgram, point: Point, inputs: Array) -> Point:
     """The point inside its bounds, with linked outputs at their predictions there."""
     w = _inside(embedded, point.w)
     if embedded.linked.size:
         w = embedded.lower(predict(embedded.embeddings, embedded.lift(w)))
-    return point if np.array_equal(w, point.w) else measure_point(embedded, w)
+    elif np.array_equal(w[inputs], point.w[inputs]):
+        return move_point(embedded, point, w)
+    return measure_point(embedded, w)
 
 
 def _inside(embedded: EmbeddedProgram, w: Array) -> Array:
