@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -115,3 +116,13 @@ def test_a_check_that_raises_ends_the_bounds(sizes):
 
 def test_without_units_there_is_nothing_to_bound():
     assert bound(build_mlp([[[1.0, 2.0]]], [None]), [[0.0, 0.0]], [[1.0, 1.0]]) == []
+
+
+def test_many_inputs_take_memory_for_the_units_alone():
+    network = random_mlp((1500, 30, 30, 30, 1))
+    tracemalloc.start()
+    bound(network, np.full(1500, -0.01), np.full(1500, 0.01))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The lines of the inputs alone, one for each in all of them, would be 18 MB.
+    assert peak < 5e6
