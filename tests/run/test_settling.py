@@ -113,6 +113,20 @@ def test_an_input_of_a_prediction_that_nothing_uses_is_not_moved():
     assert verify(wider, embedded.embeddings, settled.x).predictions == 0.0
 
 
+def test_a_prediction_that_feeds_another_network_stays_one():
+    # y = f(x) lies a little above its bound and is the input of a second network, whose output t has to stay above.
+    first, second = build_mlp([[[1.0]], [[1.0]]], [None, [0.05 * TOL]]), random_mlp(1, (1, 4, 1))
+    program = Program(cost=[0, 0, 0, 1], rows=[[0, 0, -1, 1]], row_lb=0.0, lb=[0, -5, *[-np.inf] * 2], ub=[1, 1, *[np.inf] * 2])
+    embedded = eliminate(program, [Embedding(first, [0], [1]), Embedding(second, [1], [2])])
+    true = float(second(np.array([1.0 + 0.05 * TOL]))[0])
+    point = measure_point(embedded, np.array([1.0, 1.0 + 0.05 * TOL, true - 0.9 * TOL]))
+    settled = settle(embedded, point)
+    assert settled is not point
+    assert dcembed.verify(program, embedded.embeddings, settled.x).predictions <= TOL
+    again = measure_point(embedded, settled.w)
+    assert (settled.objective, settled.violation) == (again.objective, again.violation)
+
+
 def test_integers_are_held_and_a_point_that_cannot_be_settled_is_kept():
     # t is an integer: there is nothing to move, and the point is feasible as it is.
     program, embedding = margin(integer=[False, False, False, True])

@@ -36,7 +36,7 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
             break
         # What was moved for one row does not go back for another.
         moved = np.where(step == 0, moved, np.sign(step))
-        settled = move_point(embedded, settled, _inside(embedded, settled.w + step))
+        settled = move_point(embedded, settled, np.where(free, _inside(embedded, settled.w + step), settled.w))
     return settled if settled.violation <= FAIR_SHARE * point.violation else point
 
 
