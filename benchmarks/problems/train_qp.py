@@ -44,11 +44,12 @@ def train(width: int, depth: int, trial: int, num_steps: int = NUM_STEPS, batch_
             with torch.no_grad():
                 error = float(((model(validation)[:, 0] - expected) ** 2).mean())
             if error < best:
-                best, weights = error, _weights(model)
+                best, weights = error, named_weights(model)
     return best, weights
 
 
-def _weights(model: torch.nn.Sequential) -> dict[str, np.ndarray]:
+def named_weights(model: torch.nn.Sequential) -> dict[str, np.ndarray]:
+    """W1, b1, ... of the linear layers of a model."""
     linear = [layer for layer in model if isinstance(layer, torch.nn.Linear)]
     named = {}
     for number, layer in enumerate(linear, start=1):

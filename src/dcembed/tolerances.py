@@ -19,3 +19,6 @@ IMPROVEMENT_TOL = 1e-12
 
 # A unit whose pre-activation is this close to zero is at its kink: solutions of linear programs lie on kinks up to rounding.
 KINK_TOL = 1e-7
+
+# A feasible point whose violation is at most this is counted as it is: what an objective could owe to it is rounding.
+SETTLED_TOL = 1e-11

@@ -8,6 +8,8 @@ import pytest
 import dcembed
 from dcembed import Embedding, Program, Status
 from dcembed.baselines import BASELINES
+from dcembed.embedded import unit_bounds
+from dcembed.network.bounds import bound
 from problems import EVERY_BASELINE, binary_problem, box_problem, level_problem, quiet, random_mlp
 
 POINT = np.array([0.4, -0.7])
@@ -100,3 +102,18 @@ def test_integers_of_the_host_are_kept(method):
     result = BASELINES[method](program, embedding, options=quiet(time_limit=20.0))
     assert result.is_feasible
     np.testing.assert_array_equal(result.x[:10], np.round(result.x[:10]))
+
+
+@pytest.mark.parametrize("method", ["big-m", "complementarity"])
+def test_a_run_that_must_end_while_units_are_bounded_keeps_its_start(method, monkeypatch):
+    program, embedding = neural_objective()
+
+    def stop_and_bound(network, lb, ub, check):
+        check.__self__.stop()
+        return bound(network, lb, ub, check)
+
+    monkeypatch.setattr(unit_bounds, "bound", stop_and_bound)
+    result = BASELINES[method](program, embedding, np.array([1.0, 1.0, 0.0]), quiet())
+    assert result.status is Status.INTERRUPTED
+    assert result.is_feasible
+    assert result.x[:2].tolist() == [1.0, 1.0]

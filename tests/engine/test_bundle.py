@@ -15,6 +15,7 @@ from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.point import measure_point
+from dcembed.engine.bundle import local_split
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.engine.bundle.local_split import split_on_box
 from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
@@ -23,7 +24,9 @@ from dcembed.engine.cuts import MAX_AGE, Heights, empty_pool
 from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import build_problem
 from dcembed.engine.region import first_region
+from dcembed.network.bounds import bound
 from dcembed.program.tightening import Box
+from dcembed.run.clock import Clock
 from frontends.problems import make_network
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import networks, seeds
@@ -207,7 +210,7 @@ def test_with_a_global_split_the_m_of_indicators_covers_the_whole_host():
     program, embedding = indicator_problem(0)
     problem = build_problem(eliminate(program, [embedding]), quiet(formulation="lazy", decomposition="global"))
     point = measure_point(problem.embedded, np.zeros(problem.embedded.host.num_columns))
-    reach = begin(problem, Walk(point, None)).model.reach
+    reach = begin(problem, Walk(point, None), Clock(np.inf)).model.reach
     assert np.all(reach.box.lb[:8] <= -1.0)
     assert np.all(reach.box.ub[:8] >= 1.0 - 1e-6)
 
@@ -355,3 +358,23 @@ def test_loose_gaps_end_tight_on_every_solver(monkeypatch):
     monkeypatch.setattr(master, "SEVERAL_INTEGERS", 1000)
     whole = dcembed.solve(program, dcembed.Embedding(network, np.arange(n), [n]), start=np.zeros(n + 1), options=options)
     assert result.objective == pytest.approx(whole.objective, abs=1e-3)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_run_that_must_end_while_units_are_bounded_keeps_its_best_point_and_its_steps(monkeypatch, number):
+    program, embedding = box_problem(random_mlp(3, (2, 8, 6, 1)), np.array([0.1, 0.2]), 1.0)
+    asked = []
+
+    def stop_and_bound(network, lb, ub, check):
+        asked.append(True)
+        if len(asked) == number:
+            check.__self__.stop()
+        return bound(network, lb, ub, check)
+
+    monkeypatch.setattr(local_split, "bound", stop_and_bound)
+    result = dcembed.solve(program, embedding, options=quiet(formulation="lazy", decomposition="local"))
+    assert len(asked) == number
+    assert result.status is dcembed.Status.INTERRUPTED
+    assert result.x is not None
+    assert len(result.history) >= number - 1
+    assert result.objective == min(objective for _, objective in result.incumbents)

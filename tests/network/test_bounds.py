@@ -1,26 +1,41 @@
-"""Interval bounds contain every pre-activation."""
+"""Bounds contain every pre-activation, whichever way they run."""
 
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
 from dcembed import Network, build_mlp
+from dcembed.network import bounds
 from dcembed.network.affine import Affine
-from dcembed.network.bounds import bound
+from dcembed.network.bounds import bound, runs_backward
 from dcembed.network.network import preactivations
 from strategies import networks, seeds
 
+WAYS = (bounds._bound_forward, bounds._bound_backward)
 
-@given(networks(), seeds())
-def test_bounds_contain_sampled_preactivations(network, seed):
-    rng = np.random.default_rng(seed)
+
+def draw_boxes(network, rng):
     lb = rng.normal(size=(3, network.num_inputs))
-    ub = lb + rng.exponential(size=lb.shape)
-    boxes = bound(network, lb, ub)
+    return lb, lb + rng.exponential(size=lb.shape)
+
+
+def random_mlp(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    return build_mlp([rng.normal(size=(b, a)) / np.sqrt(a) for a, b in itertools.pairwise(sizes)], [None] * (len(sizes) - 1))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(network=networks(), seed=seeds())
+def test_bounds_contain_sampled_preactivations(way, network, seed):
+    rng = np.random.default_rng(seed)
+    lb, ub = draw_boxes(network, rng)
+    boxes = way(network, lb, ub, bounds.go_on)
     for _ in range(5):
         x = lb + rng.random(lb.shape) * (ub - lb)
         for a, (low, high) in zip(preactivations(network, x), boxes, strict=True):
@@ -52,3 +67,62 @@ def test_sparse_blocks_have_the_bounds_of_dense_ones():
     for (low, high), (low_, high_) in zip(bound(sparse, lb, ub), bound(dense, lb, ub), strict=True):
         assert np.allclose(low, low_)
         assert np.allclose(high, high_)
+
+
+@given(networks(), seeds())
+def test_backward_bounds_are_never_looser_than_intervals(network, seed):
+    lb, ub = draw_boxes(network, np.random.default_rng(seed))
+    backward = bounds._bound_backward(network, lb, ub, bounds.go_on)
+    for (low, high), (low_, high_) in zip(backward, bounds._bound_by_intervals(network, lb, ub), strict=True):
+        room = 1e-9 * (1 + np.abs(low_) + np.abs(high_))
+        assert np.all(low >= low_ - room)
+        assert np.all(high <= high_ + room)
+
+
+def test_bounds_run_backward_where_inputs_are_many():
+    assert runs_backward(random_mlp((200, 20, 20, 20, 1)))
+    assert not runs_backward(random_mlp((5, 20, 20, 20, 1)))
+    assert not runs_backward(random_mlp((5, 64, 64, 64, 64, 64, 64, 1)))
+
+
+def test_many_inputs_are_not_carried_along(monkeypatch):
+    """The way that was counted to be cheaper is the one taken, and it leaves no more units open."""
+    network = random_mlp((200, 20, 20, 20, 1))
+    lb, ub = -np.full((1, 200), 0.01), np.full((1, 200), 0.01)
+    forward = bounds._bound_forward(network, lb, ub, bounds.go_on)
+    monkeypatch.setattr(bounds, "_push", None)
+    backward = bound(network, lb, ub)
+    for (low, high), (low_, high_) in zip(backward, forward, strict=True):
+        assert np.sum((low < 0) & (high > 0)) <= np.sum((low_ < 0) & (high_ > 0))
+
+
+@pytest.mark.parametrize("sizes", [(200, 20, 20, 20, 1), (2, 20, 20, 20, 20, 20, 1)])
+def test_a_check_that_raises_ends_the_bounds(sizes):
+    class Enough(Exception):
+        pass
+
+    asked = []
+
+    def check():
+        asked.append(True)
+        if len(asked) == 3:
+            raise Enough
+
+    network = random_mlp(sizes)
+    with pytest.raises(Enough):
+        bound(network, np.full(sizes[0], -1.0), np.full(sizes[0], 1.0), check)
+    assert len(asked) == 3
+
+
+def test_without_units_there_is_nothing_to_bound():
+    assert bound(build_mlp([[[1.0, 2.0]]], [None]), [[0.0, 0.0]], [[1.0, 1.0]]) == []
+
+
+def test_many_inputs_take_memory_for_the_units_alone():
+    network = random_mlp((1500, 30, 30, 30, 1))
+    tracemalloc.start()
+    bound(network, np.full(1500, -0.01), np.full(1500, 0.01))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The lines of the inputs alone, one for each in all of them, would be 18 MB.
+    assert peak < 5e6

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from dcembed import build_mlp
 from dcembed.network import batched_products as stacks
+from dcembed.network import reduction
 from dcembed.network.batched_products import of_boxes
 from dcembed.network.bounds import bound
 from dcembed.network.reduction import backpropagate_open, open_units, reduce, split_open
@@ -96,3 +98,25 @@ def test_boxes_that_stand_together_are_not_copied():
     assert np.shares_memory(of_boxes(values, np.array([1, 2])), values)
     for block in ([1, 2], [2, 1], [0, 0, 3], [0, 1, 2, 3], []):
         assert np.array_equal(of_boxes(values, np.array(block, dtype=int)), values[np.array(block, dtype=int)])
+
+
+@pytest.mark.parametrize("entries", [1, 300])
+@given(network=networks(scales=MODERATE), seed=seeds())
+def test_a_stage_reduced_by_some_units_at_a_time_is_the_same(entries, network, seed):
+    lb, ub, _ = boxes(network, seed)
+    bounds = bound(network, lb, ub)
+    whole = reduce(network, bounds, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reduction, "COMPOSED_ENTRIES", entries)
+        pieced = reduce(network, bounds, 3)
+    assert whole.stages == pieced.stages
+    for name in ("alpha", "gamma", "out_units", "out_slope", "out_constant"):
+        assert np.allclose(getattr(whole, name), getattr(pieced, name), rtol=1e-12, atol=1e-9)
+    for one, other in zip(whole.links, pieced.links, strict=True):
+        assert np.allclose(one, other, rtol=1e-12, atol=1e-9)
+
+
+def test_a_stage_without_units_is_no_obstacle():
+    network = build_mlp([np.zeros((0, 2)), np.zeros((1, 0))], [None, [3.0]])
+    reduced = reduce(network, bound(network, [[0.0, 0.0]], [[1.0, 1.0]]), 1)
+    assert reduced.out_constant.tolist() == [[3.0]]

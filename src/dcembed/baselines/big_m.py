@@ -7,7 +7,7 @@ With s = z - a these are the paper's four inequalities. Units whose sign the bou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -19,11 +19,13 @@ from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
+from dcembed.network.bounds import go_on
 from dcembed.options import Options
 from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
+from dcembed.run.clock import RunEnded
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
@@ -84,17 +86,21 @@ def solve(
         # The starts are there before the encoding is.
         for number, w in enumerate(arguments.starts):
             recorder.offer_start(w, number)
-        encoded = build_big_m(problem, listed, bounds if bounds is not None else default_bounds(problem, listed))
+        try:
+            known = bounds if bounds is not None else default_bounds(problem, listed, recorder.clock.check)
+        except RunEnded as ended:
+            return recorder.journal.result(ended.status, preparation_seconds)
+        encoded = build_big_m(problem, listed, known)
         backend = choose_backend(encoded.program.problem_class, arguments.options.solver)
         recorder.begin("big-M", backend, encoded.program.num_columns, encoded.program.num_rows, encoded.num_binaries)
         solution = _run(encoded, backend, recorder)
     return recorder.journal.result(_status(solution, recorder), preparation_seconds)
 
 
-def default_bounds(program: Program, embeddings: Sequence[Embedding]) -> list[StageBounds]:
-    """Bounds of all pre-activations from the bounds of the columns."""
-    box = column_box(program, embeddings)
-    bounds = [bound_evaluations(embedding, *box) for embedding in embeddings]
+def default_bounds(program: Program, embeddings: Sequence[Embedding], check: Callable[[], None] = go_on) -> list[StageBounds]:
+    """Bounds of all pre-activations from the bounds of the columns; `check` may raise to end it."""
+    box = column_box(program, embeddings, check)
+    bounds = [bound_evaluations(embedding, *box, check) for embedding in embeddings]
     for embedding, stages in zip(embeddings, bounds, strict=True):
         check_finite(program, embedding, stages, *box)
     return bounds

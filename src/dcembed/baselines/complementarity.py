@@ -31,6 +31,7 @@ from dcembed.program.derive import derive
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
+from dcembed.run.clock import RunEnded
 from dcembed.run.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
 from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
@@ -73,7 +74,10 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     with open_recorder(arguments) as recorder:
-        status = _run(recorder, arguments.starts)
+        try:
+            status = _run(recorder, arguments.starts)
+        except RunEnded as ended:
+            status = ended.status
     return recorder.journal.result(status)
 
 
@@ -119,8 +123,9 @@ def _iterate(recorder: Recorder, lifted: _Lifted, w: Array, number: int) -> Stat
 
 def _lift(recorder: Recorder) -> _Lifted:
     program, embeddings = recorder.embedded.program, recorder.embedded.embeddings
-    box = column_box(program, embeddings)
-    encoding = encode(program, embeddings, [bound_evaluations(embedding, *box) for embedding in embeddings])
+    check = recorder.clock.check
+    box = column_box(program, embeddings, check)
+    encoding = encode(program, embeddings, [bound_evaluations(embedding, *box, check) for embedding in embeddings])
     unit, cut = encoding.open_columns()
     lifted = encoding.program_with_units()
     # The penalty makes a quadratic program of it, wherever it is linearized.

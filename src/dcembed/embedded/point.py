@@ -55,10 +55,19 @@ def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     """Round the integers of `w` (kept columns) and measure."""
     w = np.where(embedded.integer, np.round(w) + 0.0, w)  # no negative zeros
     predictions = embedded.predict(w)
-    x = embedded.lift(w, predictions)
+    return _measure(embedded, w, embedded.lift(w, predictions), evaluate_measurements(embedded, predictions))
+
+
+def move_point(embedded: EmbeddedProgram, point: Point, w: Array) -> Point:
+    """The point with columns changed that no input of any embedding depends on and that are no integers: nothing is predicted again."""
+    x = point.x.copy()
+    x[embedded.kept] = w
+    return _measure(embedded, w, embedded.definitions.apply(x), point.neural)
+
+
+def _measure(embedded: EmbeddedProgram, w: Array, x: Array, neural: Array) -> Point:
     # Eliminated outputs are predictions by construction, and the equalities of the others are among the restrictions.
     objective, violation = measure_host(embedded.program, x)
-    neural = evaluate_measurements(embedded, predictions)
     excess = _restriction_excess(embedded, w, neural)
     slack = np.zeros(embedded.restrictions.num_slacks)
     np.maximum.at(slack, embedded.restrictions.slack, excess)

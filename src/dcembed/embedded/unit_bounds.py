@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import MissingBoundError
 from dcembed.network.affine import Affine
-from dcembed.network.bounds import bound
+from dcembed.network.bounds import bound, go_on
 from dcembed.network.chunks import slices
 from dcembed.network.network import CHUNK_ENTRIES
 from dcembed.network.split import negative_part, positive_part
@@ -22,13 +22,13 @@ from dcembed.program.tightening import tighten
 StageBounds = list[tuple[Array, Array]]
 
 
-def column_box(program: Program, embeddings: Sequence[Embedding]) -> tuple[Array, Array]:
-    """Bounds of all columns, those of the predictions by interval arithmetic; shapes (n,)."""
+def column_box(program: Program, embeddings: Sequence[Embedding], check: Callable[[], None] = go_on) -> tuple[Array, Array]:
+    """Bounds of all columns, those of the predictions by interval arithmetic; shapes (n,). `check` may raise to end it."""
     lb, ub = tighten(program)
     for _ in embeddings:
         before = lb.copy(), ub.copy()
         for embedding in embeddings:
-            _limit_outputs(embedding, lb, ub)
+            _limit_outputs(embedding, lb, ub, check)
         if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
             break
     return lb, ub
@@ -42,14 +42,14 @@ def input_boxes(embedding: Embedding, lb: Array, ub: Array) -> tuple[Array, Arra
     return low, (plus @ ub + minus @ lb).reshape(inputs.offset.shape) + inputs.offset
 
 
-def bound_evaluations(embedding: Embedding, lb: Array, ub: Array) -> StageBounds:
-    """Bounds of the pre-activations of every evaluation when lb <= w <= ub."""
+def bound_evaluations(embedding: Embedding, lb: Array, ub: Array, check: Callable[[], None] = go_on) -> StageBounds:
+    """Bounds of the pre-activations of every evaluation when lb <= w <= ub; `check` may raise to end it."""
     network = embedding.network
     low, high = input_boxes(embedding, lb, ub)
     result = [(np.empty((low.shape[0], width)), np.empty((low.shape[0], width))) for width in network.widths]
     # Bounds carry the slopes in all inputs along.
     for part in slices(low.shape[0], network.num_inputs * (network.num_inputs + network.num_hidden), CHUNK_ENTRIES):
-        for (stage_lb, stage_ub), (some_lb, some_ub) in zip(result, bound(network, low[part], high[part]), strict=True):
+        for (stage_lb, stage_ub), (some_lb, some_ub) in zip(result, bound(network, low[part], high[part], check), strict=True):
             stage_lb[part], stage_ub[part] = some_lb, some_ub
     return result
 
@@ -68,10 +68,10 @@ def check_finite(program: Program, embedding: Embedding, bounds: StageBounds, lb
     )
 
 
-def _limit_outputs(embedding: Embedding, lb: Array, ub: Array) -> None:
+def _limit_outputs(embedding: Embedding, lb: Array, ub: Array, check: Callable[[], None]) -> None:
     """Tighten lb and ub in place by the range of the predictions."""
     box = input_boxes(embedding, lb, ub)
-    units = [(np.maximum(a, 0.0), np.maximum(b, 0.0)) for a, b in bound_evaluations(embedding, lb, ub)]
+    units = [(np.maximum(a, 0.0), np.maximum(b, 0.0)) for a, b in bound_evaluations(embedding, lb, ub, check)]
     low, high = _range(embedding.network.output, [box, *units])
     # A range beside the column's own bounds means an infeasible problem, which the solver is to find.
     fits = (low <= ub[embedding.outputs]) & (high >= lb[embedding.outputs])

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.lazy_epigraph import build_lazy
+from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import input_box, kept_affine, largest_kept
 from dcembed.embedded.shared_epigraph import build_shared
 from dcembed.embedded.two_path_epigraph import build_two_path
@@ -121,8 +122,13 @@ def _is_worth_a_local_split(embedded: EmbeddedProgram) -> bool:
     With one stage the components are sums of single units; whether a settled unit is substituted or linearized makes no difference.
     """
     deep = any(len(measured.network.stages) > 1 for measured in embedded.networks)
-    entries = sum(measured.num_blocks * (measured.network.num_hidden / 2) ** 2 for measured in embedded.networks)
-    return deep and entries <= MAX_LOCAL_ENTRIES
+    return deep and sum(_local_entries(measured) for measured in embedded.networks) <= MAX_LOCAL_ENTRIES
+
+
+def _local_entries(measured: MeasuredNetwork) -> float:
+    """Numbers in the split of all boxes: how open units depend on one another and on the inputs."""
+    num_open = measured.network.num_hidden / 2
+    return measured.num_blocks * num_open * (num_open + measured.network.num_inputs)
 
 
 def _check_reach(problem: Problem) -> None:

@@ -2,11 +2,13 @@
 
 Forward: every unit is held between two linear functions of the input, pushed stage by stage; cheap on wide layers because only the
 few inputs are carried along. Backward: the pre-activations of a stage are written in terms of earlier and earlier stages down to
-the input; tighter on deep networks, where the forward bounds have lost their grip, and used there for the units still open.
+the input; tighter on deep networks, where the forward bounds have lost their grip, and used there for the units still open. Where the
+inputs are many, carrying them along costs more than going back to them once: the bounds are backward ones from the beginning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +24,13 @@ from dcembed.network.split import negative_part, positive_part
 # times the forward ones on 3 stages of 256 for a quarter fewer.
 FIRST_BACKWARD_STAGE = 3
 
+# To look at the signs of an entry on its way back costs about as much as so many of the multiplications it is in.
+ENTRY_COST = 50
+
+
+def go_on() -> None:
+    """Nobody is in a hurry."""
+
 
 @dataclass(frozen=True, eq=False)
 class Lines:
@@ -33,13 +42,15 @@ class Lines:
     high_slope: Array
 
 
-def bound(network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike) -> list[tuple[Array, Array]]:
+def bound(network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike, check: Callable[[], None] = go_on) -> list[tuple[Array, Array]]:
     """Lower and upper bounds of a_1..a_L over each box.
 
     Parameters
     ----------
     lb, ub
         Boxes, shape (k, num_inputs); entries may be infinite, which leaves plain interval arithmetic.
+    check
+        Called before every large product; what it raises ends the computation.
 
     Returns
     -------
@@ -61,16 +72,53 @@ def bound(network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike) -> list[tuple[
     lb, ub = np.atleast_2d(lb), np.atleast_2d(ub)
     if not (np.isfinite(lb).all() and np.isfinite(ub).all()):
         return _bound_by_intervals(network, lb, ub)
+    return (_bound_backward if runs_backward(network) else _bound_forward)(network, lb, ub, check)
+
+
+def runs_backward(network: Network) -> bool:
+    """Whether going back from the units takes fewer operations than carrying the inputs along.
+
+    From `FIRST_BACKWARD_STAGE` on both go back, so the stages before it are compared with the lines of all stages.
+    """
+    sizes = [sum(map(_num_entries, stage.weights.values())) for stage in network.stages]
+    # Both sides of all units of a stage go back through every stage before it.
+    passed = np.cumsum([0, *(size + ENTRY_COST * width for size, width in zip(sizes, network.widths, strict=True))])
+    back = sum(2 * width * int(entries) for width, entries in zip(network.widths[:FIRST_BACKWARD_STAGE], passed, strict=False))
+    # Two lines, and the two signs of the weights.
+    return back < 4 * network.num_inputs * sum(sizes[1:])
+
+
+def _num_entries(block: Matrix) -> int:
+    return block.size if isinstance(block, np.ndarray) else int(block.nnz)
+
+
+def _bound_forward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
     sources = [_input_lines(middle, radius)]
     result: list[tuple[Array, Array]] = []
     for index, stage in enumerate(network.stages):
+        check()
         lines = _push(stage, sources)
         low, high = lines.low - _reach(lines.low_slope), lines.high + _reach(lines.high_slope)
         if index >= FIRST_BACKWARD_STAGE:
-            low, high = _refine(network, index, low, high, result, middle, radius)
+            low, high = _refine(network, index, low, high, result, middle, radius, check)
         result.append((low, high))
         sources.append(_relax(lines, low, high))
+    return result
+
+
+def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:
+    """Intervals from the bounds of the stages before, and backward bounds for the units that these leave open."""
+    middle, radius = (lb + ub) / 2, (ub - lb) / 2
+    sources = [(lb, ub)]
+    result: list[tuple[Array, Array]] = []
+    for index, stage in enumerate(network.stages):
+        low, high = _interval(stage, sources)
+        # Intervals are exact where a stage sees the input alone.
+        if index > 0:
+            low, high = _refine(network, index, low, high, result, middle, radius, check)
+        result.append((low, high))
+        sources.append((np.maximum(low, 0.0), np.maximum(high, 0.0)))
     return result
 
 
@@ -127,7 +175,14 @@ def _relaxation(low: Array, high: Array) -> tuple[Array, Array, Array]:
 
 
 def _refine(
-    network: Network, index: int, low: Array, high: Array, earlier: list[tuple[Array, Array]], middle: Array, radius: Array
+    network: Network,
+    index: int,
+    low: Array,
+    high: Array,
+    earlier: list[tuple[Array, Array]],
+    middle: Array,
+    radius: Array,
+    check: Callable[[], None],
 ) -> tuple[Array, Array]:
     """Backward bounds for the units of a stage that are open in some box."""
     units = np.flatnonzero(((low < 0) & (high > 0)).any(axis=0))
@@ -138,8 +193,8 @@ def _refine(
     low, high = low.copy(), high.copy()
     for boxes in chunks_of_boxes(middle.shape[0], units.size * max(a.shape[1] for a, _ in earlier)):
         there = [(upper[boxes], lower[boxes], lift[boxes]) for upper, lower, lift in relaxations]
-        above = _trace_back(network, stage, units, there, middle[boxes], radius[boxes], 1.0)
-        below = -_trace_back(network, stage, units, there, middle[boxes], radius[boxes], -1.0)
+        above = _trace_back(network, stage, units, there, middle[boxes], radius[boxes], 1.0, check)
+        below = -_trace_back(network, stage, units, there, middle[boxes], radius[boxes], -1.0, check)
         high[boxes, units] = np.minimum(high[boxes, units], above)
         low[boxes, units] = np.maximum(low[boxes, units], below)
     # Two valid bounds can cross by rounding only.
@@ -147,32 +202,38 @@ def _refine(
 
 
 def _trace_back(
-    network: Network, stage: Affine, units: Array, relaxations: list[tuple[Array, Array, Array]], middle: Array, radius: Array, sign: float
+    network: Network,
+    stage: Affine,
+    units: Array,
+    relaxations: list[tuple[Array, Array, Array]],
+    middle: Array,
+    radius: Array,
+    sign: float,
+    check: Callable[[], None],
 ) -> Array:
     """Upper bounds of sign * a[units], shape (k, number of units)."""
     k, q = middle.shape[0], units.size
     total = np.tile(sign * stage.bias[units], (k, 1))
-    weights: dict[int, Array] = {}
-
-    def spread(coefficients: Array | None, affine: Affine) -> None:
-        for source, block in affine.weights.items():
-            part = sign * _rows(block, units)[None] if coefficients is None else _times(coefficients, block)
-            weights[source] = weights[source] + part if source in weights else np.broadcast_to(part, (k, q, part.shape[2]))
-
-    spread(None, stage)
-    for source in sorted((s for s in range(len(relaxations), 0, -1)), reverse=True):
+    weights = {source: np.broadcast_to(sign * _rows(block, units), (k, q, block.shape[1])) for source, block in stage.weights.items()}
+    for source in range(len(relaxations), 0, -1):
         if source not in weights:
             continue
-        upper, lower, lift = relaxations[source - 1]
-        weight = weights.pop(source)
-        total = total + times_each(np.maximum(weight, 0.0), lift)
-        coefficients = np.where(weight > 0, upper[:, None, :], lower[:, None, :])
-        coefficients *= weight
+        check()
+        weight, (upper, lower, lift) = weights.pop(source), relaxations[source - 1]
+        # Units that are off in all boxes say nothing.
+        live = np.flatnonzero((upper > 0).any(axis=0))
+        positive, negative = np.maximum(weight[:, :, live], 0.0), np.minimum(weight[:, :, live], 0.0)
+        total += times_each(positive, lift[:, live])
+        positive *= upper[:, None, live]
+        negative *= lower[:, None, live]
+        positive += negative
         affine = network.stages[source - 1]
-        total = total + coefficients @ affine.bias
-        spread(coefficients, affine)
+        total += positive @ affine.bias[live]
+        for earlier, block in affine.weights.items():
+            part = _times(positive, block[live])
+            weights[earlier] = weights[earlier] + part if earlier in weights else part
     if 0 in weights:
-        total = total + times_each(weights[0], middle) + times_each(np.abs(weights[0]), radius)
+        total += times_each(weights[0], middle) + times_each(np.abs(weights[0]), radius)
     return total
 
 

@@ -10,16 +10,20 @@ Boxes have different open units; within a stage they are padded to the same numb
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from dcembed.network.affine import Affine, Array
 from dcembed.network.batched_products import apply_to_boxes, back_each, chunks_of_boxes, of_boxes, times_each
+from dcembed.network.chunks import slices
 from dcembed.network.network import Network
 from dcembed.network.split import split_units
 
 OFF = -1.0
+
+# Units of a wide stage are written in terms of inputs and open units some at a time, so many numbers, 16 MB, in all.
+COMPOSED_ENTRIES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +79,23 @@ def _fill(network: Network, signs: list[tuple[Array, Array]], edges: Array, redu
     alpha, gamma = reduced.alpha[boxes], reduced.gamma[boxes]
     values: list[_Value] = []
     for index, (stage, (low, open_)) in enumerate(zip(network.stages, signs, strict=True)):
-        slope, constant, on_units = _compose(stage, values, k, d, int(edges[index]))
-        box, unit, slot = _slots(open_, int(edges[index]))
-        alpha[box, slot] = slope[box, unit]
-        gamma[box, slot] = constant[box, unit]
-        reduced.links[index][boxes][box, slot - edges[index]] = on_units[box, unit]
-        # In a large box few units are settled, in a small one few are open: what is zero in all boxes is left out.
-        live = np.flatnonzero((low >= 0).any(axis=0))
-        on = (low[:, live] >= 0).astype(np.float64)
-        values.append(
-            _Value(live, slope[:, live] * on[:, :, None], constant[:, live] * on, on_units[:, live] * on[:, :, None], box, unit, slot)
-        )
-    slope, constant, on_units = _compose(network.output, values, k, d, int(edges[-1]))
+        first = int(edges[index])
+        links = reduced.links[index][boxes]
+        parts = []
+        for rows in list(slices(stage.num_rows, k * (d + first), COMPOSED_ENTRIES)) or [slice(0, 0)]:
+            slope, constant, on_units = _compose(stage, rows, values, k, d, first)
+            box, unit, slot = _slots(open_, rows, first)
+            alpha[box, slot] = slope[box, unit]
+            gamma[box, slot] = constant[box, unit]
+            links[box, slot - first] = on_units[box, unit]
+            # In a large box few units are settled, in a small one few are open: what is zero in all boxes is left out.
+            live = np.flatnonzero((low[:, rows] >= 0).any(axis=0))
+            on = (low[:, rows][:, live] >= 0).astype(np.float64)
+            settled = slope[:, live] * on[:, :, None], constant[:, live] * on, on_units[:, live] * on[:, :, None]
+            parts.append(_Value(rows.start + live, *settled, box, rows.start + unit, slot))
+        values.append(_join(parts))
+    output = slice(0, network.num_outputs)
+    slope, constant, on_units = _compose(network.output, output, values, k, d, int(edges[-1]))
     reduced.out_slope[boxes], reduced.out_constant[boxes], reduced.out_units[boxes] = slope, constant, on_units
 
 
@@ -103,18 +112,27 @@ class _Value:
     slot: Array
 
 
-def _slots(open_: Array, first: int) -> tuple[Array, Array, Array]:
-    """Box, unit and position of every open unit of a stage."""
-    box, unit = np.nonzero(open_)
-    position = np.cumsum(open_, axis=1)[box, unit] - 1
+def _join(parts: list[_Value]) -> _Value:
+    """A stage from parts of it: units are the second axis, or the only one."""
+    if len(parts) == 1:
+        return parts[0]
+    together = {field.name: [getattr(part, field.name) for part in parts] for field in fields(_Value)}
+    return _Value(**{name: np.concatenate(arrays, axis=min(1, arrays[0].ndim - 1)) for name, arrays in together.items()})
+
+
+def _slots(open_: Array, rows: slice, first: int) -> tuple[Array, Array, Array]:
+    """Box, unit (counted from the first of the rows) and position of every open unit among some rows of a stage."""
+    box, unit = np.nonzero(open_[:, rows])
+    position = np.cumsum(open_, axis=1)[box, rows.start + unit] - 1
     return box, unit, first + position
 
 
-def _compose(affine: Affine, values: list[_Value], k: int, d: int, total: int) -> tuple[Array, Array, Array]:
-    """An affine map of the sources in terms of x and the first `total` open units: (k, n, d), (k, n), (k, n, total)."""
-    n = affine.num_rows
-    slope, constant, on_units = np.zeros((k, n, d)), np.tile(affine.bias, (k, 1)), np.zeros((k, n, total))
-    for source, block in affine.weights.items():
+def _compose(affine: Affine, rows: slice, values: list[_Value], k: int, d: int, total: int) -> tuple[Array, Array, Array]:
+    """Some rows of an affine map of the sources in terms of x and the first `total` open units: (k, n, d), (k, n), (k, n, total)."""
+    n = rows.stop - rows.start
+    slope, constant, on_units = np.zeros((k, n, d)), np.tile(affine.bias[rows], (k, 1)), np.zeros((k, n, total))
+    for source, whole in affine.weights.items():
+        block = whole[rows]
         if source == 0:
             slope += block if isinstance(block, np.ndarray) else block.toarray()
             continue

@@ -106,4 +106,4 @@ def positive_part(block: Matrix) -> Matrix:
 
 def negative_part(block: Matrix) -> Matrix:
     """max(-block, 0), sparse if the block is."""
-    return np.maximum(-block, 0.0) if isinstance(block, np.ndarray) else (abs(block) - block) * 0.5
+    return -np.minimum(block, 0.0) if isinstance(block, np.ndarray) else (abs(block) - block) * 0.5

@@ -13,6 +13,14 @@ from dcembed.result import Status
 from dcembed.solvers.base import Limits
 
 
+class RunEnded(Exception):
+    """The run must end now. Long computations raise it, and whoever loops over them answers with the best point so far."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.value)
+        self.status = status
+
+
 class Clock:
     """Time since the run began, time left, and whether somebody asked to stop."""
 
@@ -45,6 +53,11 @@ class Clock:
         if self.is_stopped:
             return Status.INTERRUPTED
         return Status.TIME_LIMIT if self.is_over else None
+
+    def check(self) -> None:
+        """RunEnded if the run must end now; what takes long calls it between its parts."""
+        if status := self.ended():
+            raise RunEnded(status)
 
     def limits(self, gap: float = Limits.gap) -> Limits:
         """What is left, for a solver."""

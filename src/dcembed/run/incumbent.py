@@ -29,10 +29,14 @@ class Incumbent:
         """Whether a point counts as feasible."""
         return point.is_feasible(self.feasibility_tol)
 
+    def is_improved_by(self, point: Point) -> bool:
+        """Whether a feasible point would be the best so far."""
+        return self.point is None or not self.is_feasible or _improves(point.objective, self.point.objective)
+
     def offer(self, point: Point, seconds: float) -> None:
         """Keep the point if it is the best so far."""
         if self.accepts(point):
-            if self.point is None or not self.is_feasible or _improves(point.objective, self.point.objective):
+            if self.is_improved_by(point):
                 self.point = point
                 self.trace.append((seconds, point.objective))
                 self.points.append(point.x)

@@ -20,6 +20,7 @@ from dcembed.run.arguments import Arguments
 from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.log import RunLog
+from dcembed.run.settling import settle
 from dcembed.solvers.base import Backend
 
 
@@ -90,7 +91,9 @@ class Journal:
             self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._best, is_new)
 
     def offer(self, point: Point) -> None:
-        """A point that was measured: it is kept if it is the best so far."""
+        """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance."""
+        if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
+            point = settle(self.embedded, point)
         self.incumbent.offer(point, self.clock.seconds)
 
     def step(self, step: Step) -> None:

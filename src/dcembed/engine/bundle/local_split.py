@@ -5,6 +5,7 @@ The curvature of both components shrinks with the box, so steps inside it are lo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import Tangents, input_box, is_active, num_measurements, pull_back
 from dcembed.engine.bundle.global_split import join_heights
 from dcembed.engine.cuts import Heights
-from dcembed.network.bounds import bound
+from dcembed.network.bounds import bound, go_on
 from dcembed.network.reduction import ReducedNetwork, backpropagate_open, open_units, reduce, split_open
 from dcembed.program.tightening import Box
 
@@ -107,14 +108,15 @@ class LocalSplit:
         return join_heights([none, *(piece.heights(each) for piece, each in zip(self.pieces, before, strict=True))])
 
 
-def split_on_box(embedded: EmbeddedProgram, box: Box) -> LocalSplit:
-    """Bound the networks on the box of the columns, reduce them there, and split what is left."""
-    return LocalSplit(embedded, tuple(_piece(measured, box) for measured in embedded.networks))
+def split_on_box(embedded: EmbeddedProgram, box: Box, check: Callable[[], None] = go_on) -> LocalSplit:
+    """Bound the networks on the box of the columns, reduce them there, and split what is left; `check` may raise to end it."""
+    return LocalSplit(embedded, tuple(_piece(measured, box, check) for measured in embedded.networks))
 
 
-def _piece(measured: MeasuredNetwork, box: Box) -> Piece:
+def _piece(measured: MeasuredNetwork, box: Box, check: Callable[[], None]) -> Piece:
     low, high = input_box(measured, *box)
-    bounds = bound(measured.network, low, high)
+    bounds = bound(measured.network, low, high, check)
+    check()
     reduced = reduce(measured.network, bounds, measured.num_blocks)
     convex, concave, slope, constant = split_open(reduced, measured.terms.block, measured.directions[measured.terms.direction])
     return Piece(measured, reduced, convex, concave, slope, constant, _largest(reduced, bounds))

@@ -18,13 +18,14 @@ from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, arrived, begin, redrawn
-from dcembed.engine.bundle.step import Kind, take_step
+from dcembed.engine.bundle.step import BundleStep, Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome, Walk, best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS
 from dcembed.engine.workshop import Workshop
 from dcembed.result import Status
+from dcembed.run.clock import RunEnded
 from dcembed.solvers.base import Solution
 
 # How much smaller the box becomes after a solver has failed.
@@ -44,48 +45,60 @@ def run_bundle(
 ) -> Outcome:
     """Iterate until the model promises nothing and no remedy is left, or a point is met where an earlier start has `settled`."""
     clock = workshop.journal.clock
-    state = begin(problem, start)
+    try:
+        state = begin(problem, start, clock)
+    except RunEnded as ended:
+        return Outcome(ended.status, start.point, best_of((start.point, start.best), problem.options.feasibility_tol))
     for _ in workshop.steps:
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
         if any(np.array_equal(state.point.w, w) for w in settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
-        solution = taken.mastered.solution
-        workshop.record("bundle", state.point, taken.mastered.candidate, state.penalty, solution)
+        workshop.record("bundle", state.point, taken.mastered.candidate, state.penalty, taken.mastered.solution)
         state = taken.state
-        if taken.kind is Kind.MOVED and follower is not None and (followed := follower.follow(state.point)) is not None:
-            walk, follower = followed
-            if status := walk.status or clock.ended():
-                return Outcome(status, walk.point, best_of((state.best, walk.best), problem.options.feasibility_tol))
-            state = arrived(problem, state, walk)
-        elif taken.kind is Kind.FAILED:
-            after = _cope(problem, workshop, state, solution)
-            if isinstance(after, Status):
-                return Outcome(after, state.point, state.best)
-            state = after
-        elif taken.kind is Kind.STUCK:
-            remedied = remedy(problem, state, solution.gap, clock)
-            if remedied is None:
-                return _settle(problem, state)
-            state = remedied
+        after: State | Status | None
+        try:
+            if taken.kind is Kind.MOVED and follower is not None and (followed := follower.follow(state.point)) is not None:
+                walk, follower = followed
+                state = arrived(problem, state, walk)
+                after = walk.status or redrawn(problem, state, state.model.region.radius, clock)
+            else:
+                after = _go_on(problem, workshop, taken)
+        except RunEnded as ended:
+            after = ended.status
+        if isinstance(after, Status):
+            return Outcome(after, state.point, state.best)
+        if after is None:
+            return _settle(problem, state)
+        state = after
     return Outcome(Status.ITERATION_LIMIT, state.point, state.best)
+
+
+def _go_on(problem: Problem, workshop: Workshop, taken: BundleStep) -> State | Status | None:
+    """Where to go on after a step, or why the start ends; None where its point is settled."""
+    state, solution = taken.state, taken.mastered.solution
+    if taken.kind is Kind.FAILED:
+        return _cope(problem, workshop, state, solution)
+    if taken.kind is Kind.STUCK:
+        return remedy(problem, state, solution.gap, workshop.journal.clock)
+    return state
 
 
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:
     """After a solution that is of no use."""
-    may_widen = not state.model.region.is_full
-    verdict = judge(solution, state.penalty, state.num_failed, may_widen, workshop.host_is_infeasible, workshop.journal.clock)
+    may_widen, clock = not state.model.region.is_full, workshop.journal.clock
+    verdict = judge(solution, state.penalty, state.num_failed, may_widen, workshop.host_is_infeasible, clock)
     if isinstance(verdict, Status):
         return verdict
     if verdict is Cure.GROW:
         return replace(state, penalty=state.penalty.grown())
     if verdict is Cure.WIDEN:
         # A start that violates the host's own rows may have none of its points nearby.
-        return redrawn(problem, state, LARGEST_RADIUS)
+        return redrawn(problem, state, LARGEST_RADIUS, clock)
     workshop.master.reopen()
     # A smaller box has less curvature and gentler cuts.
-    return redrawn(problem, replace(state, num_failed=state.num_failed + 1), AFTER_FAILURE * state.model.region.radius)
+    return redrawn(problem, replace(state, num_failed=state.num_failed + 1), AFTER_FAILURE * state.model.region.radius, clock)
 
 
 def _settle(problem: Problem, state: State) -> Outcome:

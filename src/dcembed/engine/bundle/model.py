@@ -16,6 +16,7 @@ from dcembed.engine.cuts import CutPool, Heights, empty_pool
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import GROWTH, LARGEST_RADIUS, Region
 from dcembed.engine.subproblem import Majorant, Reach, majorize
+from dcembed.run.clock import Clock
 
 # A step that hits the box and brings at least the good share of the promise makes the next box larger, below the poor share smaller.
 GOOD_SHARE, POOR_SHARE = 0.7, 0.3
@@ -68,24 +69,24 @@ class Learned:
     heights: Heights
 
 
-def build_model(problem: Problem, region: Region, point: Point, gap: float, num_cuts_made: int = 0) -> Model:
-    """Split the networks on a box and begin with the cuts at the point."""
+def build_model(problem: Problem, region: Region, point: Point, gap: float, clock: Clock, num_cuts_made: int = 0) -> Model:
+    """Split the networks on a box and begin with the cuts at the point; RunEnded if the time is up before."""
     embedded = problem.embedded
     if problem.options.decomposition == "global":
         # Valid everywhere, so the box is the whole host's: for the master and for the M of its indicators.
         region = region.around(point.w, LARGEST_RADIUS)
         split: GlobalSplit | LocalSplit = GlobalSplit(embedded, region.box)
     else:
-        split = split_on_box(embedded, region.box)
+        split = split_on_box(embedded, region.box, clock.check)
     reach = Reach(region.box, split.largest_kept()) if problem.has_switched_rows else None
     tangents, heights = split.linearize(point.w)
     pool = empty_pool(point.w.size, num_cuts_made).add(heights, point.w, np.full(heights.value.size, -np.inf))
     return Model(region, split, reach, pool, tangents, heights, gap)
 
 
-def redraw(problem: Problem, model: Model, region: Region, point: Point) -> Model:
+def redraw(problem: Problem, model: Model, region: Region, point: Point, clock: Clock) -> Model:
     """A model on another box."""
-    return build_model(problem, region, point, model.gap, model.pool.num_made)
+    return build_model(problem, region, point, model.gap, clock, model.pool.num_made)
 
 
 def learn(problem: Problem, model: Model, x: Array) -> Learned:
@@ -98,12 +99,12 @@ def learn(problem: Problem, model: Model, x: Array) -> Learned:
     return Learned(replace(model, pool=pool), pool is not aged, w, tangents, heights)
 
 
-def move(problem: Problem, learned: Learned, point: Point, share: float) -> Model:
+def move(problem: Problem, learned: Learned, point: Point, share: float, clock: Clock) -> Model:
     """Make `point`, which brought this share of the promise, the middle of the model; a box that it hit is drawn anew around it."""
     model = learned.model
     if model.region.is_hit(point.w):
         factor = GROWTH if share >= GOOD_SHARE else 1.0 if share >= POOR_SHARE else 1.0 / GROWTH
-        return redraw(problem, model, model.region.around(point.w, factor * model.region.radius), point)
+        return redraw(problem, model, model.region.around(point.w, factor * model.region.radius), point, clock)
     if np.array_equal(learned.w, point.w):
         # The networks have been linearized there already.
         return replace(model, tangents=learned.tangents, heights=learned.heights, looks=0, is_turned=False)

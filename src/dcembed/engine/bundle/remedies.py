@@ -58,7 +58,7 @@ def return_to_feasible(problem: Problem, state: State, gap: float, clock: Clock)
     if state.point.is_feasible(problem.options.feasibility_tol) or state.reserve is None:
         return None
     back = replace(state, point=state.reserve, reserve=None, penalty=state.penalty.hardened())
-    return redrawn(problem, back, state.model.region.radius)
+    return redrawn(problem, back, state.model.region.radius, clock)
 
 
 def change_box(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
@@ -67,7 +67,7 @@ def change_box(problem: Problem, state: State, gap: float, clock: Clock) -> Stat
     boxes = BOXES_FINER if is_final else BOXES_WIDER
     if state.num_fruitless >= len(boxes) or state.first.columns.size == 0 or problem.options.decomposition == "global":
         return None
-    drawn = redrawn(problem, state, boxes[state.num_fruitless] * state.fruitful_radius)
+    drawn = redrawn(problem, state, boxes[state.num_fruitless] * state.fruitful_radius, clock)
     return replace(drawn, num_fruitless=state.num_fruitless + 1)
 
 

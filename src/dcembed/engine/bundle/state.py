@@ -11,6 +11,7 @@ from dcembed.engine.bundle.model import Model, build_model, redraw
 from dcembed.engine.outcome import Walk, best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import Region, first_region
+from dcembed.run.clock import Clock
 from dcembed.run.penalty import Penalty, initial_penalty
 
 
@@ -51,24 +52,23 @@ class State:
     num_held: int = 0
 
 
-def begin(problem: Problem, walked: Walk) -> State:
+def begin(problem: Problem, walked: Walk, clock: Clock) -> State:
     """The model on the first box around a start, or where it has got to."""
     start = walked.point
     region = first_region(problem.embedded, start.w, problem.box)
-    model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers))
+    model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers), clock)
     best = best_of((start, walked.best), problem.options.feasibility_tol)
     penalty = initial_penalty(problem.options, problem.embedded, start)
     return State(start, penalty, model, region, best, best, start.w, region.radius)
 
 
-def redrawn(problem: Problem, state: State, radius: float) -> State:
+def redrawn(problem: Problem, state: State, radius: float, clock: Clock) -> State:
     """The same with a model on another box around the point."""
-    return replace(state, model=redraw(problem, state.model, state.first.around(state.point.w, radius), state.point))
+    return replace(state, model=redraw(problem, state.model, state.first.around(state.point.w, radius), state.point, clock))
 
 
 def arrived(problem: Problem, state: State, walk: Walk) -> State:
-    """The same at the end of a walk that began at the current point."""
+    """The same at the end of a walk that began at the current point; its model is to be drawn there."""
     tol = problem.options.feasibility_tol
     best, reserve = best_of((state.best, walk.best), tol), best_of((state.reserve, walk.best), tol)
-    at_end = replace(state, point=walk.point, best=best, reserve=reserve, num_held=0)
-    return redrawn(problem, at_end, state.model.region.radius)
+    return replace(state, point=walk.point, best=best, reserve=reserve, num_held=0)

@@ -17,6 +17,7 @@ from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import model_value
 from dcembed.engine.workshop import Workshop
+from dcembed.run.clock import Clock, RunEnded
 
 # A candidate becomes the current point if it brings at least this share of the promised improvement.
 FAIR_SHARE = 0.1
@@ -34,6 +35,7 @@ class Kind(Enum):
     RELEASED = "with the integers held nothing came of it; they are free again"
     STUCK = "the model promises nothing that it keeps"
     FAILED = "the solver gave no usable solution"
+    ENDED = "the time was up before the model around the new point was drawn"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,10 @@ def take_step(problem: Problem, workshop: Workshop, state: State) -> BundleStep:
     if mastered.candidate is None or mastered.solution.x is None or mastered.solution.status not in USABLE:
         return BundleStep(Kind.FAILED, state, mastered)
     state = replace(state, num_failed=0, reserve=best_of((state.reserve, mastered.candidate), tol))
-    kind, state = _weigh(problem, workshop, state, mastered.solution.x, mastered.candidate, is_held)
+    try:
+        kind, state = _weigh(problem, workshop, state, mastered.solution.x, mastered.candidate, is_held)
+    except RunEnded:
+        kind = Kind.ENDED
     return BundleStep(kind, state, mastered)
 
 
@@ -77,7 +82,7 @@ def _weigh(problem: Problem, workshop: Workshop, state: State, x: Array, candida
         state = replace(state, best=best_of((state.best, found), problem.options.feasibility_tol))
         improvement = state.point.merit(tau) - found.merit(tau)
         if improvement > (tolerance if looks else FAIR_SHARE * promise):
-            moved = _go(problem, state, learned, found, improvement / promise)
+            moved = _go(problem, state, learned, found, improvement / promise, workshop.journal.clock)
             num_held = state.num_held if is_held else num_held_steps(problem.embedded.host.num_integers, moved.model.gap)
             return Kind.MOVED, replace(moved, num_held=num_held)
         if learned.is_news and not is_repeated and not looks:
@@ -88,12 +93,12 @@ def _weigh(problem: Problem, workshop: Workshop, state: State, x: Array, candida
     return Kind.STUCK, state
 
 
-def _go(problem: Problem, state: State, learned: Learned, point: Point, share: float) -> State:
+def _go(problem: Problem, state: State, learned: Learned, point: Point, share: float, clock: Clock) -> State:
     """Make a point, which brought this share of the promise, the current one."""
     penalty = state.penalty
     if not point.is_feasible(problem.options.feasibility_tol) and point.violation > 0.5 * state.point.violation > 0:
         penalty = penalty.grown()
-    model = move(problem, learned, point, share)
+    model = move(problem, learned, point, share, clock)
     return replace(state, point=point, penalty=penalty, model=model, num_fruitless=0, fruitful_radius=state.model.region.radius)
 
 

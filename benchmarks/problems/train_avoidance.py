@@ -1,0 +1,54 @@
+"""Train the networks of the avoidance problems: `python -m benchmarks.problems.train_avoidance 0 1 2 3`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+
+import numpy as np
+import torch
+
+from benchmarks.problems.avoidance import DEPTH, NUM_INPUTS, NUM_NETWORKS, NUM_SCORES, WIDTH, avoidance_path, scores
+from benchmarks.problems.qp import NETWORKS
+from benchmarks.problems.train_qp import named_weights
+
+NUM_STEPS, BATCH = 3_000, 1_000
+FIRST_RATE, LAST_RATE = 3e-3, 3e-5
+NUM_VALIDATION = 20_000
+
+
+def train(number: int, num_steps: int = NUM_STEPS) -> tuple[float, dict[str, np.ndarray]]:
+    """Mean squared error on fresh points and the weights W1, b1, ... after the last step."""
+    torch.manual_seed(number)
+    sizes = [NUM_INPUTS, *[WIDTH] * DEPTH]
+    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, NUM_SCORES))
+    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
+    for _ in range(num_steps):
+        x = torch.rand(BATCH, NUM_INPUTS) - 0.5
+        loss = ((model(x) - scores(x)) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    x = torch.rand(NUM_VALIDATION, NUM_INPUTS) - 0.5
+    with torch.no_grad():
+        return float(((model(x) - scores(x)) ** 2).mean()), named_weights(model)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("numbers", nargs="*", type=int, default=list(range(NUM_NETWORKS)))
+    parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    NETWORKS.mkdir(exist_ok=True)
+    for number in arguments.numbers:
+        error, weights = train(number, arguments.steps)
+        np.savez(avoidance_path(number), **weights)
+        print(f"avoidance {number}: validation error {error:.2e}, saved to {avoidance_path(number).name}")
+
+
+if __name__ == "__main__":
+    main()

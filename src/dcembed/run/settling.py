@@ -1,0 +1,83 @@
+"""Settling of a feasible point: what it owes to the feasibility tolerance is given back before it counts.
+
+A column t with t >= f_k(x) in its rows may lie below them by the tolerance, and an objective that has t would profit. Bounds are put
+right, linked outputs set to their predictions, and columns that are no network's input are moved until the rows hold that they can
+hold. No solver is asked and next to nothing predicted again, so the rows hold to rounding and every improving point can afford it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.point import Point, measure_point, move_point
+from dcembed.embedded.verify import predict
+from dcembed.tolerances import SETTLED_TOL
+
+# A column that is moved may violate rows of the host, which move other columns: so many times in a row.
+NUM_PASSES = 4
+# A settled point is taken if its violation is at most this share of what it was.
+FAIR_SHARE = 0.1
+
+
+def settle(embedded: EmbeddedProgram, point: Point) -> Point:
+    """The point with the columns behind its network inputs moved to where its rows hold; itself where that does not help."""
+    if point.violation <= SETTLED_TOL:
+        return point
+    inputs = _inputs(embedded)
+    free = ~embedded.host.integer & ~inputs
+    free[embedded.linked] = False
+    settled, moved = _correct(embedded, point, inputs), np.zeros(free.size)
+    for _ in range(NUM_PASSES):
+        step = _step(embedded, settled, free, moved)
+        if settled.violation <= SETTLED_TOL or not step.any():
+            break
+        # What was moved for one row does not go back for another.
+        moved = np.where(step == 0, moved, np.sign(step))
+        settled = move_point(embedded, settled, np.where(free, _inside(embedded, settled.w + step), settled.w))
+    return settled if settled.violation <= FAIR_SHARE * point.violation else point
+
+
+def _inputs(embedded: EmbeddedProgram) -> Array:
+    """The kept columns that inputs depend on, those too of predictions that nothing uses: mask of shape (n,)."""
+    matrices = [embedding.affine_inputs(embedded.program.num_columns).matrix for embedding in embedded.embeddings]
+    return np.isin(embedded.kept, np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
+
+
+def _correct(embedded: EmbeddedProgram, point: Point, inputs: Array) -> Point:
+    """The point inside its bounds, with linked outputs at their predictions there."""
+    w = _inside(embedded, point.w)
+    if embedded.linked.size:
+        w = embedded.lower(predict(embedded.embeddings, embedded.lift(w)))
+    elif np.array_equal(w[inputs], point.w[inputs]):
+        return move_point(embedded, point, w)
+    return measure_point(embedded, w)
+
+
+def _inside(embedded: EmbeddedProgram, w: Array) -> Array:
+    inside: Array = np.clip(w, embedded.host.lb, embedded.host.ub)
+    return inside
+
+
+def _step(embedded: EmbeddedProgram, point: Point, free: Array, moved: Array) -> Array:
+    """How far each free column is to go so that the rows hold that are off at the point; `moved` has the signs of earlier steps."""
+    host = embedded.host
+    value = host.rows @ point.w
+    off = np.concatenate([point.excess, value - np.clip(value, host.row_lb, host.row_ub)])
+    wrong = np.flatnonzero(off)
+    matrix = sp.csr_array(sp.vstack([embedded.restrictions.linear, host.rows], format="csr"))
+    uses = np.bincount(matrix.indices, minlength=host.num_columns)
+    entries = sp.coo_array(matrix[wrong])
+    usable = np.flatnonzero(free[entries.col] & (entries.data != 0))
+    row, column = entries.row[usable], entries.col[usable]
+    change = -off[wrong][row] / entries.data[usable]
+    # Of each row the column that the fewest other rows have; of such the one that moves least.
+    order = np.lexsort((np.abs(change), uses[column], row))
+    order = order[(change * moved[column] >= 0)[order]]
+    first = order[np.unique(row[order], return_index=True)[1]]
+    up, down = np.zeros(host.num_columns), np.zeros(host.num_columns)
+    np.maximum.at(up, column[first], change[first])
+    np.minimum.at(down, column[first], change[first])
+    return up + down
