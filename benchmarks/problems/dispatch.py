@@ -6,29 +6,15 @@ mix of classes and what its neighbours on the chip have on average.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.problems.fit import fit_network
 from benchmarks.problems.host_builder import HostBuilder
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.sizes import read_number
 from dcembed import AffineInputs, Embedding
 
 NUM_CLASSES, JOBS_PER_CORE, WIDTHS = 4, 5, (10, 6)
-
-
-def find_dispatch(size: str, trial: int) -> tuple[Path, ...]:
-    """Nothing is read."""
-    read_number(size)
-    return ()
-
-
-def build_dispatch(size: str, trial: int) -> Instance:
-    """Size is the number of cores."""
-    return dispatch_instance(read_number(size), trial)
 
 
 def dispatch_instance(num_cores: int, seed: int) -> Instance:

@@ -5,28 +5,14 @@ A network predicts the energy of a period from its lots and set-ups. Demand is m
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from benchmarks.problems.fit import fit_network
 from benchmarks.problems.host_builder import HostBuilder
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.sizes import read_number
 from dcembed import Embedding
 
 NUM_PRODUCTS, MAX_LOTS, WIDTHS = 5, 4, (16,)
-
-
-def find_lots(size: str, trial: int) -> tuple[Path, ...]:
-    """Nothing is read."""
-    read_number(size)
-    return ()
-
-
-def build_lots(size: str, trial: int) -> Instance:
-    """Size is the number of periods."""
-    return lots_instance(read_number(size), trial)
 
 
 def lots_instance(num_periods: int, seed: int) -> Instance:

@@ -7,31 +7,17 @@ distance, predicted time, and dear lateness beyond the end of the shift.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from benchmarks.problems.fit import fit_network
 from benchmarks.problems.host_builder import HostBuilder
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.sizes import read_number
 from dcembed import Embedding, Network
 
 NUM_VEHICLES, NUM_SLOTS, WIDTHS = 2, 3, (12,)
 # Beyond slots and visits: stops, distance, load, long arcs, arcs between zones, and the share of the first zone.
 NUM_SUMMARIES = 6
 LATE_COST, DISTANCE_COST, SHIFT = 5.0, 0.3, 3.5
-
-
-def find_routing(size: str, trial: int) -> tuple[Path, ...]:
-    """Nothing is read."""
-    read_number(size)
-    return ()
-
-
-def build_routing(size: str, trial: int) -> Instance:
-    """Size is the number of customers."""
-    return routing_instance(read_number(size), trial)
 
 
 def routing_instance(num_customers: int, seed: int) -> Instance:

@@ -35,13 +35,18 @@ def choose_units(blocks: Sequence[OpenBlock], w: Array, max_units: int) -> list[
 
 
 def _mistakes(block: OpenBlock, chosen: Array, w: Array) -> Array:
-    """By how much the tangent of each unit at w may lift the majorant on the box; zero for chosen ones and those that cannot be yet."""
+    """By how much the tangent of each unit at w, and those of units above that wait for it, may lift the majorant on the box.
+
+    Zero for chosen units, and for those that wait themselves.
+    """
     scale, directions = block.weights
-    concave = scale @ _concave_weights(block, chosen, directions)
-    mistake = np.where(block.preactivations(w) >= 0, -block.lb, block.ub)
-    depends = ((block.links != 0) & ~chosen).any(axis=1)
-    is_ready = ~depends & ~chosen & np.isfinite(block.lb) & np.isfinite(block.ub)
-    return np.where(is_ready, concave * np.where(is_ready, mistake, 0.0), 0.0)
+    is_bounded = np.isfinite(block.lb) & np.isfinite(block.ub)
+    mistake = scale @ _concave_weights(block, chosen, directions) * np.where(block.preactivations(w) >= 0, -block.lb, block.ub)
+    mistake = np.where(is_bounded & ~chosen, mistake, 0.0)
+    waits_for = (block.links != 0) & ~chosen & ~chosen[:, None]
+    for unit in range(block.num_units - 1, -1, -1):
+        mistake[waits_for[unit]] += mistake[unit]
+    return np.where(is_bounded & ~waits_for.any(axis=1), mistake, 0.0)
 
 
 def _concave_weights(block: OpenBlock, chosen: Array, directions: Array) -> Array:

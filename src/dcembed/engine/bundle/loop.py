@@ -18,7 +18,7 @@ from dcembed.embedded.point import Point
 from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, begin, redrawn
-from dcembed.engine.bundle.step import Kind, take_step
+from dcembed.engine.bundle.step import SAME_POINT, Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem
@@ -31,13 +31,13 @@ AFTER_FAILURE = 0.25
 
 
 def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, settled: Sequence[Array] = ()) -> Outcome:
-    """Iterate until the model promises nothing and no remedy is left, or a point is met where an earlier start has `settled`."""
+    """Iterate until the model promises nothing and no remedy is left, or a choice is met on which an earlier start has `settled`."""
     clock = workshop.journal.clock
     state = begin(problem, start)
     for iteration in range(1, problem.options.max_iterations + 1):
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
-        if any(np.array_equal(state.point.w, w) for w in settled):
+        if is_settled(problem, state.point.w, settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
         solution = taken.mastered.solution
@@ -54,6 +54,13 @@ def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, 
                 return _settle(problem, state)
             state = remedied
     return Outcome(Status.ITERATION_LIMIT, state.point, state.best)
+
+
+def is_settled(problem: Problem, w: Array, settled: Sequence[Array]) -> bool:
+    """Whether an earlier start has ended with the same integers and network inputs: what is left is convex, and done."""
+    decided = problem.embedded.host.integer.copy()
+    decided[problem.embedded.input_columns] = True
+    return any(np.allclose(w[decided], other[decided], rtol=SAME_POINT, atol=SAME_POINT) for other in settled)
 
 
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:

@@ -38,10 +38,10 @@ def look_more_exactly(problem: Problem, state: State, gap: float, clock: Clock) 
 
 
 def solve_better(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
-    """A master that was solved to a loose gap is solved to a smaller one, to the tightest at once where it repeats itself."""
+    """A master that was solved to a loose gap is solved to a smaller one, to the tightest at once if it only repeats itself."""
     if state.model.gap <= TIGHT_GAP or gap <= TIGHT_GAP:
         return None
-    smaller = TIGHT_GAP if state.is_repeated else tightened(min(state.model.gap, gap))
+    smaller = TIGHT_GAP if state.is_repeated and has_small_networks(problem) else tightened(min(state.model.gap, gap))
     return replace(state, model=replace(state.model, gap=smaller))
 
 
