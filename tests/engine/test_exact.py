@@ -11,7 +11,6 @@ import dcembed
 from benchmarks.problems.dispatch import dispatch_instance
 from benchmarks.problems.lots import lots_instance
 from benchmarks.problems.routing import routing_instance
-from dcembed.baselines import big_m
 from dcembed.embedded.measurements import input_box
 from dcembed.embedded.open_block import open_blocks
 from dcembed.embedded.point import measure_point
@@ -32,8 +31,6 @@ from dcembed.run.penalty import initial_penalty
 from embedded.test_written_out import MODERATE, embed
 from problems import binary_problem, quiet
 from strategies import networks, seeds
-
-INSTANCES = {"routing": routing_instance(3, 2), "dispatch": dispatch_instance(2, 1), "lots": lots_instance(2, 0)}
 
 
 def exact_around(embedded, w, max_units):
@@ -85,16 +82,6 @@ def rng_weights(seed, rows, columns):
     return np.random.default_rng(seed).normal(size=(rows, columns))
 
 
-@pytest.mark.parametrize("name", INSTANCES)
-def test_small_integer_problems_end_within_one_percent_of_the_optimum(name):
-    instance = INSTANCES[name]
-    best = big_m.solve(instance.program, instance.embeddings, options=quiet())
-    assert best.status is dcembed.Status.OPTIMAL
-    result = dcembed.solve(instance.program, instance.embeddings, options=quiet())
-    assert result.is_feasible
-    assert result.objective <= best.objective + 0.01 * max(1.0, abs(best.objective))
-
-
 def test_exact_units_see_over_a_ridge_that_tangents_and_steps_of_one_do_not(monkeypatch):
     # 1 at 0, -1 at 2, 1 at 5, -2 at 8, 1 at 10.
     valleys = dcembed.build_mlp([[[1.0]] * 4, [[-1.0, 5 / 3, -5 / 3, 2.5]]], [[0.0, -2.0, -5.0, -8.0], [1.0]])
@@ -116,7 +103,7 @@ def test_a_master_that_repeats_its_candidate_goes_to_the_tight_gap_at_once(monke
         return solve_master(problem, workshop, model, point, penalty, is_held)
 
     monkeypatch.setattr(step, "solve_master", watched)
-    instance = INSTANCES["routing"]
+    instance = routing_instance(3, 2)
     dcembed.solve(instance.program, instance.embeddings, options=quiet())
     # Some at the loose gap until one repeats the point, then those at the tight gap: nothing in between.
     assert set(gaps) == {LOOSE_GAP, TIGHT_GAP}
@@ -139,7 +126,7 @@ def read_embedded(program, embedding):
 
 
 def test_bounds_over_the_host_hold_at_its_points_and_are_tighter_than_those_of_the_box():
-    instance = INSTANCES["dispatch"]
+    instance = dispatch_instance(2, 1)
     with open_journal(read_arguments(instance.program, instance.embeddings, None, quiet())) as journal:
         problem = build_problem(journal.embedded, quiet())
         with open_workshop(problem, journal) as workshop:

@@ -38,10 +38,11 @@ EXACT_SHARE, EXACT_SECONDS = 0.3, 20.0
 
 @dataclass(frozen=True, eq=False)
 class ExactMaster:
-    """The problem with units written out, its subproblem, and the majorant at the point where the rest is linearized."""
+    """A problem with units written out on a box, its subproblem, and the majorant at the point where the rest is linearized."""
 
     point: Point
     written: WrittenOut
+    box: Box
     subproblem: Subproblem
     majorant: Majorant
 
@@ -71,18 +72,18 @@ def build_exact(problem: Problem, blocks: Sequence[OpenBlock], point: Point, max
     """Write out the units that matter at the point, and linearize the rest there."""
     written = write_out(problem.embedded, blocks, choose_units(blocks, point.w, max_units))
     embedded = written.embedded
-    host = Box(embedded.host.lb, embedded.host.ub)
-    reach = Reach(host, largest_kept(embedded, *host)) if problem.has_switched_rows else None
+    n = problem.embedded.host.num_columns
+    box = Box(np.concatenate([problem.box.lb, embedded.host.lb[n:]]), np.concatenate([problem.box.ub, embedded.host.ub[n:]]))
+    reach = Reach(box, largest_kept(embedded, *box)) if problem.has_switched_rows else None
     majorant = majorize(*kept_affine(embedded), linearize(embedded, written.lift(point.w)), reach)
-    return ExactMaster(point, written, Subproblem(embedded, build_shared(embedded)), majorant)
+    return ExactMaster(point, written, box, Subproblem(embedded, build_shared(embedded)), majorant)
 
 
 def solve_exact(exact: ExactMaster, workshop: Workshop, penalty: Penalty, limits: Limits) -> tuple[Solution, Array]:
     """From the point, and the solution's columns; where the solver has none, not in its time, they are those of the point itself."""
-    host = exact.written.embedded.host
     seconds = min(EXACT_SHARE * limits.seconds, EXACT_SECONDS)
     with closing(Master(exact.subproblem, workshop.master.solver)) as master:
-        master.write(exact.majorant, penalty, Box(host.lb, host.ub))
+        master.write(exact.majorant, penalty, exact.box)
         solution = master.solve(replace(limits, seconds=seconds), exact.start)
     if solution.x is None or not np.isfinite(solution.x).all():
         return Solution(SolveStatus.FEASIBLE, exact.start, solution.message), exact.start

@@ -54,7 +54,7 @@ class Mastered:
     solution
         What the solver said.
     candidate
-        The best point that the solver has met, measured and completed where that is better; None if it has none at its end.
+        Its point, measured and completed where that is better; None for none. With exact units, the best point met.
     met
         All points that were measured, those that the solver passed on its way among them.
     value
@@ -82,12 +82,7 @@ def solve_master(problem: Problem, workshop: Workshop, model: Model, point: Poin
             solution = workshop.master.solve(workshop.journal.clock.limits())
     candidate, met = take_candidate(problem, workshop, solution, penalty)
     value = model_value(problem.subproblem, model.majorant, solution.x, penalty.value) if solution.x is not None else np.inf
-    return Mastered(model, solution, best_met(passed, candidate, penalty), (*passed, *met), value)
-
-
-def best_met(passed: list[Point], last: Point | None, penalty: Penalty) -> Point | None:
-    """The solver's last word is best in the model; what it has passed before may be better in truth."""
-    return min([last, *reversed(passed)], key=lambda point: point.merit(penalty.value)) if last is not None else None
+    return Mastered(model, solution, candidate, (*passed, *met), value)
 
 
 def _solve_integer(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty, passed: list[Point]) -> Solution:

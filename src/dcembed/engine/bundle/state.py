@@ -40,7 +40,7 @@ class State:
     max_exact
         How many units may be exact in the next master; 0 for one without.
     num_exact
-        How many could be in one around this point already: in a larger one there is nothing to find below that.
+        How many could be in the last such master around this point.
     blocks
         The networks on the whole host, once a master with exact units has asked for them.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point, measure_point
-from dcembed.engine.bundle.exact_step import look_exactly
+from dcembed.engine.bundle.exact_step import solve_exactly
 from dcembed.engine.bundle.master import Mastered, num_held_steps, solve_master
 from dcembed.engine.bundle.model import Learned, learn, move
 from dcembed.engine.bundle.state import State
@@ -49,7 +49,7 @@ def take_step(problem: Problem, workshop: Workshop, state: State) -> BundleStep:
     """Solve the master around the point and go to its solution if that brings a fair share of the promise."""
     is_held = state.num_held > 0
     if state.max_exact:
-        state, mastered = look_exactly(problem, workshop, state)
+        state, mastered = solve_exactly(problem, workshop, state)
     else:
         mastered = solve_master(problem, workshop, state.model, state.point, state.penalty, is_held)
     tol = problem.options.feasibility_tol
