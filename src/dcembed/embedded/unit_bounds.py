@@ -13,7 +13,7 @@ from dcembed.errors import MissingBoundError
 from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound, go_on
 from dcembed.network.chunks import slices
-from dcembed.network.network import CHUNK_ENTRIES
+from dcembed.network.network import CHUNK_ENTRIES, Network
 from dcembed.network.split import negative_part, positive_part
 from dcembed.program.program import Program
 from dcembed.program.tightening import tighten
@@ -51,6 +51,16 @@ def bound_evaluations(embedding: Embedding, lb: Array, ub: Array, check: Callabl
     for part in slices(low.shape[0], network.num_inputs * (network.num_inputs + network.num_hidden), CHUNK_ENTRIES):
         for (stage_lb, stage_ub), (some_lb, some_ub) in zip(result, bound(network, low[part], high[part], check), strict=True):
             stage_lb[part], stage_ub[part] = some_lb, some_ub
+    return result
+
+
+def propagate(network: Network, box: tuple[Array, Array], bounds: StageBounds) -> StageBounds:
+    """The same bounds, those of later stages tightened by interval arithmetic from the earlier ones; `box` bounds the inputs."""
+    sources, result = [box], []
+    for stage, (stage_lb, stage_ub) in zip(network.stages, bounds, strict=True):
+        low, high = _range(stage, sources)
+        result.append((np.maximum(low, stage_lb), np.minimum(high, stage_ub)))
+        sources.append((np.maximum(result[-1][0], 0.0), np.maximum(result[-1][1], 0.0)))
     return result
 
 

@@ -18,7 +18,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, arrived, begin, redrawn
-from dcembed.engine.bundle.step import BundleStep, Kind, take_step
+from dcembed.engine.bundle.step import SAME_POINT, BundleStep, Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome, Walk, best_of
 from dcembed.engine.problem import Problem
@@ -43,7 +43,7 @@ class Follower(Protocol):
 def run_bundle(
     problem: Problem, workshop: Workshop, start: Walk, settled: Sequence[Array] = (), follower: Follower | None = None
 ) -> Outcome:
-    """Iterate until the model promises nothing and no remedy is left, or a point is met where an earlier start has `settled`."""
+    """Iterate until the model promises nothing and no remedy is left, or a choice is met on which an earlier start has `settled`."""
     clock = workshop.journal.clock
     try:
         state = begin(problem, start, clock)
@@ -52,7 +52,7 @@ def run_bundle(
     for _ in workshop.steps:
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
-        if any(np.array_equal(state.point.w, w) for w in settled):
+        if is_settled(problem, state.point.w, settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
         workshop.record("bundle", state.point, taken.mastered.candidate, state.penalty, taken.mastered.solution)
@@ -83,6 +83,13 @@ def _go_on(problem: Problem, workshop: Workshop, taken: BundleStep) -> State | S
     if taken.kind is Kind.STUCK:
         return remedy(problem, state, solution.gap, workshop.journal.clock)
     return state
+
+
+def is_settled(problem: Problem, w: Array, settled: Sequence[Array]) -> bool:
+    """Whether an earlier start has ended with the same integers and network inputs: what is left is convex, and done."""
+    decided = problem.embedded.host.integer.copy()
+    decided[problem.embedded.input_columns] = True
+    return any(np.allclose(w[decided], other[decided], rtol=SAME_POINT, atol=SAME_POINT) for other in settled)
 
 
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:

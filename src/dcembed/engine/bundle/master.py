@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.model import Model
 from dcembed.engine.problem import Problem
+from dcembed.engine.subproblem import model_value
 from dcembed.engine.workshop import Workshop, take_candidate
 from dcembed.program.tightening import Box
 from dcembed.run.penalty import Penalty
@@ -52,15 +54,18 @@ class Mastered:
     solution
         What the solver said.
     candidate
-        Its point, measured and completed where that is better; None for none.
+        Its point, measured and completed where that is better; None for none. With exact units, the best point met.
     met
         All points that were measured, those that the solver passed on its way among them.
+    value
+        The objective of the model at the solution, infinite without one.
     """
 
     model: Model
     solution: Solution
     candidate: Point | None
     met: tuple[Point, ...]
+    value: float
 
 
 def solve_master(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Mastered:
@@ -76,18 +81,24 @@ def solve_master(problem: Problem, workshop: Workshop, model: Model, point: Poin
             workshop.master.write(model.majorant, penalty, model.region.box, model.pool)
             solution = workshop.master.solve(workshop.journal.clock.limits())
     candidate, met = take_candidate(problem, workshop, solution, penalty)
-    return Mastered(model, solution, candidate, (*passed, *met))
+    value = model_value(problem.subproblem, model.majorant, solution.x, penalty.value) if solution.x is not None else np.inf
+    return Mastered(model, solution, candidate, (*passed, *met), value)
 
 
 def _solve_integer(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty, passed: list[Point]) -> Solution:
-    """From the point, to the gap of the model. What the solver finds on its way is a candidate like its last word."""
+    """From the point, to the gap of the model."""
+    workshop.master.write(model.majorant, penalty, model.region.box, model.pool)
+    limits = replace(workshop.journal.clock.limits(model.gap), on_solution=take_passing(problem, workshop, penalty, passed))
+    return workshop.master.solve(limits, np.concatenate([point.w, model.heights.value, point.slack]))
 
-    def take_passing(x: Array) -> None:
+
+def take_passing(problem: Problem, workshop: Workshop, penalty: Penalty, passed: list[Point]) -> Callable[[Array], None]:
+    """What the solver finds on its way is a candidate like its last word."""
+
+    def take(x: Array) -> None:
         passed.extend(take_candidate(problem, workshop, Solution(SolveStatus.FEASIBLE, x), penalty)[1])
 
-    workshop.master.write(model.majorant, penalty, model.region.box, model.pool)
-    limits = replace(workshop.journal.clock.limits(model.gap), on_solution=take_passing)
-    return workshop.master.solve(limits, np.concatenate([point.w, model.heights.value, point.slack]))
+    return take
 
 
 def _solve_held(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty) -> Solution:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dcembed.engine.bundle.exact_master import FEW_UNITS, MORE_UNITS, has_small_networks
 from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.bundle.master import TIGHT_GAP, tightened
 from dcembed.engine.bundle.model import recenter, turn
@@ -21,11 +22,27 @@ BOXES_WIDER = (0.25, 4.0, 16.0)
 Remedy = Callable[[Problem, State, float, Clock], State | None]
 
 
+def look_exactly(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """A model in which the few units that matter most are exact."""
+    if state.num_exact or not has_small_networks(problem):
+        return None
+    return replace(state, max_exact=FEW_UNITS)
+
+
+def look_more_exactly(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
+    """A model in which more units are exact."""
+    more = next((number for number in MORE_UNITS if number > state.num_exact), None)
+    if more is None or not has_small_networks(problem):
+        return None
+    return replace(state, max_exact=more)
+
+
 def solve_better(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
-    """A master that was solved to a loose gap is solved to a smaller one."""
+    """A master that was solved to a loose gap is solved to a smaller one, to the tightest at once if it only repeats itself."""
     if state.model.gap <= TIGHT_GAP or gap <= TIGHT_GAP:
         return None
-    return replace(state, model=replace(state.model, gap=tightened(min(state.model.gap, gap))))
+    smaller = TIGHT_GAP if state.is_repeated and has_small_networks(problem) else tightened(min(state.model.gap, gap))
+    return replace(state, model=replace(state.model, gap=smaller))
 
 
 def turn_kinks(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
@@ -50,14 +67,14 @@ def raise_penalty(problem: Problem, state: State, gap: float, clock: Clock) -> S
     """An infeasible point calls for a larger penalty, as long as there is one."""
     if state.point.is_feasible(problem.options.feasibility_tol) or state.penalty.is_largest:
         return None
-    return replace(state, penalty=state.penalty.grown(), model=recenter(state.model, state.point))
+    return replace(state, penalty=state.penalty.grown(), model=recenter(state.model, state.point), num_exact=0)
 
 
 def return_to_feasible(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
     """Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible."""
     if state.point.is_feasible(problem.options.feasibility_tol) or state.reserve is None:
         return None
-    back = replace(state, point=state.reserve, reserve=None, penalty=state.penalty.hardened())
+    back = replace(state, point=state.reserve, reserve=None, penalty=state.penalty.hardened(), num_exact=0)
     return redrawn(problem, back, state.model.region.radius, clock)
 
 
@@ -71,7 +88,16 @@ def change_box(problem: Problem, state: State, gap: float, clock: Clock) -> Stat
     return replace(drawn, num_fruitless=state.num_fruitless + 1)
 
 
-REMEDIES: tuple[Remedy, ...] = (solve_better, turn_kinks, look_along_integers, raise_penalty, return_to_feasible, change_box)
+REMEDIES: tuple[Remedy, ...] = (
+    solve_better,
+    look_exactly,
+    turn_kinks,
+    look_along_integers,
+    raise_penalty,
+    return_to_feasible,
+    change_box,
+    look_more_exactly,
+)
 
 
 def remedy(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dcembed.arrays import Array
+from dcembed.embedded.open_block import OpenBlock
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.master import first_gap
 from dcembed.engine.bundle.model import Model, build_model, redraw
@@ -29,14 +30,20 @@ class State:
         The best feasible point of this start.
     reserve
         The best candidate among them, as long as the start has not gone back to it.
-    last_candidate
-        Columns of the last candidate.
+    last_candidate, is_repeated
+        Columns of the last candidate, and whether it was met before: it is the one before it, or the point itself.
     fruitful_radius
         Radius of the last box in which a step was made.
     num_fruitless, num_failed
         Boxes without a step since then, and solver failures in a row.
     num_held
         How many of the next masters hold the integers of the point.
+    max_exact
+        How many units may be exact in the next master; 0 for one without.
+    num_exact
+        How many could be in the last such master around this point.
+    blocks
+        The networks on the whole host, once a master with exact units has asked for them.
     """
 
     point: Point
@@ -47,9 +54,13 @@ class State:
     reserve: Point | None
     last_candidate: Array
     fruitful_radius: float
+    is_repeated: bool = False
     num_fruitless: int = 0
     num_failed: int = 0
     num_held: int = 0
+    max_exact: int = 0
+    num_exact: int = 0
+    blocks: tuple[OpenBlock, ...] | None = None
 
 
 def begin(problem: Problem, walked: Walk, clock: Clock) -> State:

@@ -9,13 +9,13 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point, measure_point
+from dcembed.engine.bundle.exact_step import solve_exactly
 from dcembed.engine.bundle.master import Mastered, num_held_steps, solve_master
 from dcembed.engine.bundle.model import Learned, learn, move
 from dcembed.engine.bundle.state import State
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
-from dcembed.engine.subproblem import model_value
 from dcembed.engine.workshop import Workshop
 from dcembed.run.clock import Clock, RunEnded
 
@@ -50,32 +50,38 @@ class BundleStep:
 def take_step(problem: Problem, workshop: Workshop, state: State) -> BundleStep:
     """Solve the master around the point and go to its solution if that brings a fair share of the promise."""
     is_held = state.num_held > 0
-    mastered = solve_master(problem, workshop, state.model, state.point, state.penalty, is_held)
+    if state.max_exact:
+        state, mastered = solve_exactly(problem, workshop, state)
+    else:
+        mastered = solve_master(problem, workshop, state.model, state.point, state.penalty, is_held)
     tol = problem.options.feasibility_tol
     state = replace(
         state,
         model=mastered.model,
         num_held=max(state.num_held - 1, 0),
         best=best_of((state.best, *mastered.met), tol),
+        max_exact=0,
     )
     if mastered.candidate is None or mastered.solution.x is None or mastered.solution.status not in USABLE:
         return BundleStep(Kind.FAILED, state, mastered)
     state = replace(state, num_failed=0, reserve=best_of((state.reserve, mastered.candidate), tol))
     try:
-        kind, state = _weigh(problem, workshop, state, mastered.solution.x, mastered.candidate, is_held)
+        kind, state = _weigh(problem, workshop, state, mastered, mastered.solution.x, mastered.candidate, is_held)
     except RunEnded:
         kind = Kind.ENDED
     return BundleStep(kind, state, mastered)
 
 
-def _weigh(problem: Problem, workshop: Workshop, state: State, x: Array, candidate: Point, is_held: bool) -> tuple[Kind, State]:
+def _weigh(
+    problem: Problem, workshop: Workshop, state: State, mastered: Mastered, x: Array, candidate: Point, is_held: bool
+) -> tuple[Kind, State]:
     """What the candidate brings against what the model promised, and where the start goes from there."""
     tau, looks = state.penalty.value, state.model.looks
-    promise = state.point.merit(tau) - model_value(problem.subproblem, state.model.majorant, x, tau)
+    promise = state.point.merit(tau) - mastered.value
     learned = learn(problem, state.model, x)
     # Cuts at a point that has its cuts already are a solver's tolerance, not news.
-    is_repeated = bool(np.allclose(candidate.w, state.last_candidate, rtol=SAME_POINT, atol=SAME_POINT))
-    state = replace(state, model=learned.model, last_candidate=candidate.w)
+    is_repeated = any(np.allclose(candidate.w, w, rtol=SAME_POINT, atol=SAME_POINT) for w in (state.last_candidate, state.point.w))
+    state = replace(state, model=learned.model, last_candidate=candidate.w, is_repeated=is_repeated)
     tolerance = problem.options.objective_tol * max(1.0, abs(state.point.objective))
     if promise > tolerance:
         found = _search_segment(problem, workshop, state.best, candidate, tau)
@@ -99,7 +105,9 @@ def _go(problem: Problem, state: State, learned: Learned, point: Point, share: f
     if not point.is_feasible(problem.options.feasibility_tol) and point.violation > 0.5 * state.point.violation > 0:
         penalty = penalty.grown()
     model = move(problem, learned, point, share, clock)
-    return replace(state, point=point, penalty=penalty, model=model, num_fruitless=0, fruitful_radius=state.model.region.radius)
+    return replace(
+        state, point=point, penalty=penalty, model=model, num_fruitless=0, num_exact=0, fruitful_radius=state.model.region.radius
+    )
 
 
 def _search_segment(problem: Problem, workshop: Workshop, best: Point | None, candidate: Point, tau: float) -> Point:
