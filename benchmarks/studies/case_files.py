@@ -23,7 +23,12 @@ def write_case(instance: Instance, options: dict[str, Any], folder: Path) -> Non
         np.savez(folder / f"embedding_{number}.npz", **_embedding_arrays(embedding))
         save_network(embedding.network, folder / f"network_{number}.npz")
     np.savez(folder / "starts.npz", starts=np.array(instance.starts).reshape(-1, instance.program.num_columns))
-    (folder / "options.json").write_text(json.dumps({"num_embeddings": len(instance.embeddings), "options": options}))
+    write_options(folder, options)
+
+
+def write_options(folder: Path, options: dict[str, Any], method: str = "dcembed") -> None:
+    """Say how the case in a folder is solved: `dcembed.solve`, or a baseline by its name, and its options."""
+    (folder / "options.json").write_text(json.dumps({"method": method, "options": options}))
 
 
 def _program_arrays(program: Program) -> dict[str, Array]:

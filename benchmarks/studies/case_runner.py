@@ -88,17 +88,16 @@ def peak_memory() -> float | None:
 def main(folder: Path, answer: Path) -> None:
     settings = json.loads((folder / "options.json").read_text())
     program = read_program(dict(np.load(folder / "program.npz")))
-    embeddings = [read_embedding(folder, number) for number in range(settings["num_embeddings"])]
+    embeddings = [read_embedding(folder, number) for number in range(len(list(folder.glob("embedding_*.npz"))))]
     starts = list(np.load(folder / "starts.npz")["starts"])
-    options, solve = dict(settings["options"]), find_method(settings["options"].get("method", "dcembed"))
-    options.pop("method", None)
+    solve = find_method(settings["method"])
     ticks = [(0.0, 0.0)]
     began, work = time.perf_counter(), processor_seconds()
 
     def tick(record: dcembed.Iteration) -> None:
         ticks.append((record.seconds, processor_seconds() - work))
 
-    result = solve(program, embeddings, start=starts or None, options=Options(**options, callback=tick))
+    result = solve(program, embeddings, start=starts or None, options=Options(**settings["options"], callback=tick))
     measured = {"wall_seconds": time.perf_counter() - began, "processor_seconds": processor_seconds() - work}
     ticks.append((measured["wall_seconds"], measured["processor_seconds"]))
     measured |= {"status": result.status.name, "num_subproblems": len(result.history), "package": dcembed.__file__}

@@ -8,7 +8,6 @@ says about its points is not believed: they are measured here. Seconds are those
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from benchmarks.harness.outcome import check
 from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.studies.apart import HERE, RunError, check_checkout, run_checkout
-from benchmarks.studies.case_files import write_case
+from benchmarks.studies.case_files import write_case, write_options
 from benchmarks.studies.race_cases import FAMILIES, Case, find_cases
 from benchmarks.studies.race_table import BEFORE, OURS, Contest, Lap, build_table
 from dcembed.baselines import BASELINES
@@ -50,17 +49,21 @@ def hold(case: Case, methods: Sequence[str], before: Path | None, repeats: int, 
             names = list(contestants)
             for name in names if number % 2 == 0 else reversed(names):
                 laps[name].append(run_lap(instance, *contestants[name], limit, Path(folder)))
-    starts = check(instance, [(0.0, start) for start in instance.starts]).trace
-    initial = starts[-1][1] if starts else None
-    known = [lap.objective for own in laps.values() for lap in own] + [v for v in (initial, case.best_known()) if v is not None]
-    return Contest(replace(case, time_limit=limit), laps, initial, min(known), time_host(instance))
+    start = _measure(instance, instance.starts)
+    initial = _measure(instance, [instance.initial]) if instance.initial is not None else start
+    known = [lap.objective for own in laps.values() for lap in own] + [v for v in (start, case.best_known()) if v is not None]
+    return Contest(replace(case, time_limit=limit), laps, initial, start, min(known), time_host(instance))
+
+
+def _measure(instance: Instance, points: Sequence[np.ndarray]) -> float | None:
+    """The best objective of points; None if none is feasible."""
+    trace = check(instance, [(0.0, point) for point in points]).trace
+    return trace[-1][1] if trace else None
 
 
 def run_lap(instance: Instance, method: str, checkout: Path, time_limit: float, folder: Path) -> Lap:
     """One method in one process."""
-    options = {"method": method, "time_limit": time_limit, "verbose": False, "threads": 1}
-    settings = json.loads((folder / "options.json").read_text())
-    (folder / "options.json").write_text(json.dumps({**settings, "options": options}))
+    write_options(folder, {"time_limit": time_limit, "verbose": False, "threads": 1}, method)
     answer = folder / "answer"
     try:
         measured = run_checkout(checkout, folder, answer, time_limit)
@@ -104,13 +107,17 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         before = check_checkout(chosen.against) if chosen.against is not None else None
         cases = find_cases(chosen.cases)
-        contests = []
-        for case in cases:
+    except ValueError as error:
+        parser.error(str(error))
+    contests = []
+    for case in cases:
+        try:
             with console.status(f"running {case.name}"):
                 contests.append(hold(case, chosen.methods or case.methods, before, chosen.repeat, chosen.time_limit))
-            console.print(build_table(contests[-1:]))
-    except (ValueError, MissingDataError) as error:
-        parser.error(str(error))
+        except MissingDataError as error:
+            console.print(f"[yellow]{case.name} is left out. {error}")
+            continue
+        console.print(build_table(contests[-1:]))
     if len(contests) > 1:
         console.print(build_table(contests))
 

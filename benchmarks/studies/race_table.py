@@ -57,8 +57,8 @@ class Contest:
     ----------
     laps
         Contestant -> its laps.
-    initial
-        J_0, the objective of the best start; None where there is none.
+    initial, start
+        J_0, and the objective of the best start, which all know at second zero; None where there is none.
     best_known
         The best objective of all laps and of what is known from elsewhere.
     host_seconds
@@ -68,6 +68,7 @@ class Contest:
     case: Case
     laps: dict[str, list[Lap]]
     initial: float | None
+    start: float | None
     best_known: float
     host_seconds: float
 
@@ -79,8 +80,9 @@ class Contest:
         """Normalized primal integral in percent, by the processor (0) or by the clock (1); NaN without a start to compare with."""
         if self.initial is None:
             return np.nan
+        known = [(0.0, self.start)] if self.start is not None else []
         points = [(entry[clock], entry[2]) for entry in lap.trace if entry[clock] <= self.case.time_limit]
-        return primal_integral([(0.0, self.initial), *points], self.initial, self.best_known, self.case.time_limit)
+        return primal_integral([*known, *points], self.initial, self.best_known, self.case.time_limit)
 
     def distance(self, lap: Lap) -> float:
         """How far its last objective is from the best known one, as a share of that; absolute where that is zero."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from benchmarks.harness.fingerprint import PACKAGE
+from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.qp import build_qp
-from benchmarks.studies import case_runner
+from benchmarks.studies import case_runner, race_cases
 from benchmarks.studies.case_files import write_case
 from benchmarks.studies.race import hold, main, time_host
 from benchmarks.studies.race_cases import Case, find_cases, pooling_cases
@@ -59,12 +61,14 @@ def test_a_method_that_fails_is_told_with_its_reason():
 
 def test_integral_and_arrival_are_those_of_the_trace():
     lap = Lap(trace=((1.0, 2.0, -50.0), (4.0, 5.0, -99.95)), processor_seconds=4.0, wall_seconds=5.0, num_steps=3, num_first=3)
-    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap], "ipopt": [lap]}, 0.0, -100.0, 0.01)
+    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap], "ipopt": [lap]}, 0.0, None, -100.0, 0.01)
     assert contest.arrival(lap, 0) == 4.0
     assert contest.arrival(lap, 1) == 5.0
     # One second at 100 %, three at 50 %, six at 0.05 %.
     assert contest.npi(lap, 0) == pytest.approx(100 / 10 * (1 + 1.5 + 0.003))
     assert contest.npi(lap, 1) == pytest.approx(100 / 10 * (2 + 1.5 + 0.0025))
+    # A start that is known at second zero takes its part of the first second.
+    assert replace(contest, start=-20.0).npi(lap, 0) == pytest.approx(100 / 10 * (0.8 + 1.5 + 0.003))
     shown = rendered(contest)
     assert "400" in shown
     assert "1.00" in shown
@@ -72,7 +76,7 @@ def test_integral_and_arrival_are_those_of_the_trace():
 
 def test_without_a_start_there_is_no_integral():
     lap = Lap(trace=((1.0, 2.0, -50.0),))
-    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, None, -50.0, 0.01)
+    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, None, None, -50.0, 0.01)
     assert np.isnan(contest.npi(lap, 0))
     assert contest.arrival(lap, 0) == 1.0
 
@@ -99,6 +103,18 @@ def test_a_case_without_starts_and_with_curved_constraints_comes_out_of_its_file
     assert [q.value(w) - q.ub for q in read.quadratic_constraints] == [q.value(w) - q.ub for q in program.quadratic_constraints]
     assert np.array_equal(read.cone_rows.excess(w), program.cone_rows.excess(w))
     assert np.load(tmp_path / "starts.npz")["starts"].shape == (0, 3)
+
+
+def test_a_case_whose_data_is_missing_is_left_out_and_the_others_run(monkeypatch, capsys):
+    def missing():
+        raise MissingDataError("Fetch it.")
+
+    gone = Case("gone-1", missing, ("dcembed",), 1.0)
+    monkeypatch.setattr(race_cases, "FAMILIES", {"made": lambda: [gone, replace(TINY, methods=("dcembed",))]})
+    main([])
+    shown = capsys.readouterr().out
+    assert "gone-1 is left out. Fetch it." in shown
+    assert "tiny" in shown
 
 
 def test_the_host_is_timed_without_its_networks():
