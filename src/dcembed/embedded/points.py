@@ -1,0 +1,95 @@
+"""Many candidates at once, measured in one batched pass of each network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measurements import num_measurements
+from dcembed.network.chunks import slices
+from dcembed.network.network import evaluate
+
+# Numbers that the inputs and predictions of some points may hold at a time, 40 MB.
+CHUNK_ENTRIES = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """k candidates by their kept columns, and what `Point` has of each; violations of the host alone are not measured.
+
+    Parameters
+    ----------
+    w
+        Shape (k, n), integers rounded.
+    objective
+        F, shape (k,).
+    neural, excess, slack
+        As in `Point`, shapes (k, s + 1), (k, s) and (k, number of slacks).
+    """
+
+    w: Array
+    objective: Array
+    neural: Array
+    excess: Array
+    slack: Array
+
+    def merit(self, penalty: float) -> Array:
+        """F + tau * sum of slacks of each, shape (k,)."""
+        merit: Array = self.objective + penalty * self.slack.sum(axis=1)
+        return merit
+
+
+def measure_points(embedded: EmbeddedProgram, w: Array) -> Points:
+    """Round the integers of each row of `w` (k, n) and measure."""
+    w = np.where(embedded.host.integer, np.round(w) + 0.0, w)
+    return weigh_points(embedded, w, evaluate_points(embedded, w))
+
+
+def weigh_points(embedded: EmbeddedProgram, w: Array, neural: Array) -> Points:
+    """Objective and excess of points whose network parts are known."""
+    host, restrictions = embedded.host, embedded.restrictions
+    objective = host.offset + w @ host.cost + neural[:, 0]
+    if host.quadratic is not None:
+        objective = objective + 0.5 * np.einsum("kn,kn->k", w, (host.quadratic @ w.T).T)
+    value = (restrictions.linear @ w.T).T + neural[:, 1:] - restrictions.rhs
+    off = (restrictions.indicator >= 0) & (np.round(w[:, restrictions.indicator]) != restrictions.indicator_value)
+    excess = np.where(off, 0.0, np.maximum(value, 0.0))
+    slack = np.zeros((restrictions.num_slacks, w.shape[0]))
+    np.maximum.at(slack, restrictions.slack, excess.T)
+    return Points(w, objective, neural, excess, slack.T)
+
+
+def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
+    """The network part of every measurement at each point, shape (k, s + 1)."""
+    total = np.zeros((w.shape[0], num_measurements(embedded)))
+    for measured in embedded.networks:
+        entries = measured.num_blocks * measured.network.num_inputs + measured.terms.block.size * measured.network.num_outputs
+        for chunk in slices(w.shape[0], entries, CHUNK_ENTRIES):
+            total[chunk] += _evaluate(measured, w[chunk], total.shape[1])
+    return total
+
+
+def _evaluate(measured: MeasuredNetwork, w: Array, size: int) -> Array:
+    terms, network = measured.terms, measured.network
+    spread = (measured.maps @ w.T).T.reshape(w.shape[0], -1, network.num_inputs)
+    inputs = spread[:, measured.map_of] + measured.offset
+    outputs = evaluate(network, inputs.reshape(-1, network.num_inputs)).reshape(w.shape[0], measured.num_blocks, -1)
+    values = np.einsum("kto,to->kt", outputs[:, terms.block], measured.directions[terms.direction])
+    adder = sp.csr_array((terms.scale, (terms.measurement, np.arange(terms.measurement.size))), shape=(size, terms.measurement.size))
+    added: Array = (adder @ values.T).T
+    return added
+
+
+def evaluation_cost(embedded: EmbeddedProgram) -> int:
+    """Multiplications in the forward passes of one point."""
+    return sum(measured.num_blocks * _num_weights(measured) for measured in embedded.networks)
+
+
+def _num_weights(measured: MeasuredNetwork) -> int:
+    layers = (*measured.network.stages, measured.network.output)
+    return sum(int(block.size) for layer in layers for block in layer.weights.values())

@@ -1,0 +1,139 @@
+"""Where to start next: many points of the host, scored in one batched pass, and of these the good and different ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point
+from dcembed.embedded.points import Points, evaluation_cost
+from dcembed.embedded.verify import measure_host
+from dcembed.run.choice import find_neighbours, find_valleys
+from dcembed.run.clock import Clock
+from dcembed.run.pool import Corners, Pool
+from dcembed.run.sampling import draw, draw_near
+from dcembed.run.scoring import find_followers, score_points
+from dcembed.run.space import Space, far_from
+from dcembed.solvers.failover import Solver
+
+# Multiplications that one batch of points may cost, some hundredths of a second, and numbers that its columns may hold.
+MAX_COST = 200_000_000
+MAX_ENTRIES = 2_000_000
+# Points in a batch, however cheap or dear they are.
+MIN_POINTS = 16
+MAX_POINTS = 1024
+# Valleys are looked for with the penalty, and with this many times as much.
+FIRMNESS = 100.0
+# Starts from each batch: valleys, and one point that is anywhere.
+NUM_VALLEYS = 3
+# Batches without a new start, one after the other, until there is none.
+MAX_BATCHES = 3
+# Starts and ends nearer than this to one another, in relation to the ranges, are the same.
+SAME_PLACE = 1e-6
+
+
+class Scout:
+    """Finds starts one after the other. What it draws depends on its seed and on what it has heard, not on the time."""
+
+    def __init__(self, space: Space, solver: Solver, seed: int, feasibility_tol: float, clock: Clock) -> None:
+        self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
+        self._corners, self._followers = Corners(space, solver), find_followers(space)
+        self._rng = np.random.default_rng(seed)
+        self._pool = Pool()
+        self._queue: deque[Array] = deque()
+        self._ends: list[Array] = []
+        self._places: list[Array] = []
+
+    def hear_start(self, w: Array) -> None:
+        """A start was made here: no other will be."""
+        self._places.append(self._space.places(w))
+        self._remember(w)
+
+    def hear_end(self, w: Array) -> None:
+        """A start ended here: what is near by leads here too."""
+        place = self._space.places(w)
+        if far_from(place[None], np.array(self._places), SAME_PLACE)[0] or not self._ends:
+            self._ends.append(w)
+        self._places.append(place)
+        self._remember(w)
+
+    def next(self, best: Array | None, penalty: float) -> Array | None:
+        """A further start, by its kept columns; None when nothing new can be drawn."""
+        for _ in range(MAX_BATCHES):
+            while self._queue:
+                w = self._queue.popleft()
+                if self._is_new(w):
+                    return w
+            self._queue.extend(self._draw_batch(best, penalty))
+        return None
+
+    def leave(self, point: Point, penalty: float) -> Array | None:
+        """The best of many points, near by and all over the host, if it is better than `point`."""
+        self._remember(point.w)
+        self._enlarge()
+        if not self._pool.groups:
+            return None
+        number = self._num_points()
+        drawn = np.vstack([draw(self._space, self._pool, self._rng, number), self._draw_near(point.w, number)])
+        scored = self._score(drawn)
+        merit = scored.merit(penalty)
+        first = int(np.argmin(merit))
+        return scored.w[first] if merit[first] < point.merit(penalty) else None
+
+    def close(self) -> None:
+        """Release what the solver holds."""
+        self._corners.close()
+
+    def _draw_batch(self, best: Array | None, penalty: float) -> list[Array]:
+        """The starts of one batch of points, best first."""
+        self._enlarge()
+        if not self._pool.groups or self._clock.ended():
+            return []
+        number = self._num_points()
+        drawn = [draw(self._space, self._pool, self._rng, number)]
+        if best is not None:
+            drawn.append(self._draw_near(best, number // 2))
+        scored = self._score(np.vstack([*drawn, *self._ends]))
+        neighbours = find_neighbours(self._space.places(scored.w))
+        # A penalty that is estimated at one point may be far too small at another, where feasible points have to pay for their objective.
+        firm, loose = (self._valleys(neighbours, scored, factor * penalty) for factor in (FIRMNESS, 1.0))
+        chosen = [w for pair in itertools.zip_longest(firm, loose) for w in pair if w is not None]
+        return [*chosen[:NUM_VALLEYS], scored.w[int(self._rng.integers(number))]]
+
+    def _valleys(self, neighbours: Array, scored: Points, penalty: float) -> list[Array]:
+        """The best valleys where no start has been, new choices of integers first."""
+        valleys = find_valleys(neighbours, scored.merit(penalty))
+        return self._integers_first([w for w in scored.w[valleys] if self._is_new(w)])[:NUM_VALLEYS]
+
+    def _integers_first(self, chosen: list[Array]) -> list[Array]:
+        """New choices of integers before those that were tried."""
+        integer = self._space.host.integer[self._space.telling]
+        tried = np.array(self._places)[:, integer]
+        if not integer.any():
+            return chosen
+        return sorted(chosen, key=lambda w: not far_from(self._space.places(w)[None, integer], tried, SAME_PLACE)[0])
+
+    def _enlarge(self) -> None:
+        self._pool = self._corners.enlarge(self._pool, self._rng, self._clock.limits())
+
+    def _draw_near(self, w: Array, number: int) -> Array:
+        return draw_near(self._space, self._pool, w, self._rng, number)
+
+    def _score(self, w: Array) -> Points:
+        return score_points(self._space, self._followers, w)
+
+    def _is_new(self, w: Array) -> bool:
+        return bool(far_from(self._space.places(w)[None], np.array(self._places), SAME_PLACE)[0])
+
+    def _remember(self, w: Array) -> None:
+        """Keep a point for combinations if the host itself allows it."""
+        if measure_host(self._space.host, w)[1] <= self._feasibility_tol:
+            self._pool = self._pool.with_point(self._space, w)
+
+    def _num_points(self) -> int:
+        entries = self._space.host.num_columns + self._space.host.num_rows
+        affordable = min(MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
+        return int(np.clip(affordable, MIN_POINTS, MAX_POINTS))
