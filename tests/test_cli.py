@@ -83,7 +83,7 @@ def test_no_feasible_point_is_exit_code_1(folder, capsys):
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
 def test_an_infeasible_point_is_told_with_what_it_violates_by_name(folder, capsys, quiet):
     (folder / "zero.sol").write_text("x0 0.0\n")
-    assert main([*SOLVE, *quiet, "--start", "zero.sol", "--option", "max_iterations=0"]) == 1
+    assert main([*SOLVE, *quiet, "--start", "zero.sol", "--option", "max_iterations=0", "--option", "max_starts=1"]) == 1
     assert "row 'total': 1" in capsys.readouterr().out
 
 

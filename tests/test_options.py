@@ -95,7 +95,7 @@ def test_every_option_changes_something(changes, differs):
 
 
 def test_further_starts_are_tried_when_none_is_given_and_the_first_leads_nowhere():
-    program, embedding = level_problem(INFEASIBLE_AT_FIRST)
+    program, embedding = level_problem(3)
     one = dcembed.solve(program, embedding, options=quiet(max_starts=1))
     more = dcembed.solve(program, embedding, options=quiet(max_starts=5))
     assert one.status is dcembed.Status.LOCALLY_INFEASIBLE

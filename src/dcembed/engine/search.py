@@ -86,10 +86,10 @@ def _ending(here: Search, progress: Progress) -> Ending | None:
     outcomes, options = progress.outcomes, here.problem.options
     if not outcomes:
         return None
+    if stopped := here.journal.clock.ended():
+        return _stopped(here, progress, stopped)
     if outcomes[-1].status in FINAL:
         return Ending(progress.status, f"start {len(outcomes) - 1} ended with {outcomes[-1].status.name}")
-    if clock := here.journal.clock.ended():
-        return Ending(clock, f"after {_count(len(outcomes))}")
     if len(outcomes) < len(here.given):
         return None
     failed = outcomes[-MAX_FAILED_STARTS:]
@@ -100,6 +100,18 @@ def _ending(here: Search, progress: Progress) -> Ending | None:
     if options.search == "patient" and progress.patience.is_over:
         return Ending(progress.status, progress.patience.reason)
     return None
+
+
+def _stopped(here: Search, progress: Progress, status: Status) -> Ending:
+    """A time limit that comes while further starts are made takes nothing from a point that is settled, unless it was asked for."""
+    best = _best(progress)
+    settled = [outcome.point for outcome in progress.outcomes if outcome.status is Status.LOCALLY_SOLVED]
+    is_settled = best is not None and any(point.objective <= best.objective for point in settled)
+    what = "interrupted" if status is Status.INTERRUPTED else "the time limit was reached"
+    reason = f"{what} after {_count(len(progress.outcomes))}"
+    if status is Status.TIME_LIMIT and is_settled and here.problem.options.search != "until-limit":
+        return Ending(Status.LOCALLY_SOLVED, reason)
+    return Ending(status, reason)
 
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:
@@ -115,11 +127,12 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
         if number == 0:
             return Ending(no_start(solution), "the solver found no point of the host")
     with here.journal.log.working("looking for another start"):
-        w = here.scout.next(_best(progress), _penalty(here, progress.outcomes[0].point))
+        best = _best(progress)
+        w = here.scout.next(best.w if best is not None else None, _penalty(here, progress.outcomes[0].point))
     if w is not None:
         return w
-    if status := clock.ended():
-        return Ending(status, f"after {_count(number)}")
+    if stopped := clock.ended():
+        return _stopped(here, progress, stopped)
     return Ending(progress.status, f"no further start could be drawn after {_count(number)}: all points found were starts or ends before")
 
 
@@ -155,10 +168,10 @@ def _penalty(here: Search, point: Point) -> float:
     return here.problem.options.initial_penalty or estimate_penalty(here.problem.embedded, point)
 
 
-def _best(progress: Progress) -> Array | None:
+def _best(progress: Progress) -> Point | None:
     """The best feasible point of all starts."""
     met = [outcome.best for outcome in progress.outcomes if outcome.best is not None]
-    return min(met, key=lambda point: point.objective).w if met else None
+    return min(met, key=lambda point: point.objective, default=None)
 
 
 def _count(number: int) -> str:

@@ -63,13 +63,15 @@ class Corners:
         number = NUM_MORE_CORNERS if self._num_rounds else NUM_FIRST_CORNERS
         self._num_rounds += 1
         host, fixed = self._space.host, held(self._space)
+        # Only these differ between points of equal integers.
+        continuous = self._space.tied & ~host.integer & self._space.is_bounded
         self._session.set_bounds(host.lb, host.ub)
         for _ in range(number):
             w = self._find(rng, limits)
             if w is None:
                 break
             pool = pool.with_point(self._space, w)
-            if fixed.any():
+            if fixed.any() and continuous.any():
                 self._session.set_bounds(np.where(fixed, w, host.lb), np.where(fixed, w, host.ub))
                 fixed = np.zeros_like(fixed)
         return pool

@@ -21,9 +21,9 @@ CORNER_SHARE = 0.25
 ENDLESS_POWERS = (-1.0, 1.0)
 # Steps around a point, in powers of ten of the ranges.
 NEAR_POWERS = (-3.0, 0.0)
-# Share of the steps around a point that change integers by one.
+# Share of the points in which integers go one up or down.
 INTEGER_SHARE = 0.5
-# Most integers that one such step changes.
+# Most integers that change in such a point.
 MAX_CHANGED = 3
 # What rows may be exceeded by at a point with changed integers, in relation to max(1, |limit|).
 ROW_TOL = 1e-9
@@ -33,8 +33,7 @@ def draw(space: Space, pool: Pool, rng: np.random.Generator, number: int) -> Arr
     """Points from all over the host, shape (number, n)."""
     group = rng.integers(len(pool.groups), size=number)
     parts = [_combine(space, points, rng, int((group == index).sum())) for index, points in enumerate(pool.groups)]
-    w = np.vstack(parts)
-    return _fill(space, w, rng)
+    return _change_integers(space, _fill(space, np.vstack(parts), rng), rng)
 
 
 def draw_near(space: Space, pool: Pool, center: Array, rng: np.random.Generator, number: int) -> Array:
@@ -100,7 +99,7 @@ def _fill(space: Space, w: Array, rng: np.random.Generator) -> Array:
     """Columns that bounds alone hold, drawn inside them."""
     host, number = space.host, w.shape[0]
     free = ~space.tied & space.is_bounded
-    share = rng.uniform(0.0, 1.0, (number, int(free.sum())))
+    share = _even(rng, number, int(free.sum()))
     at_corner = rng.uniform(0.0, 1.0, number) < CORNER_SHARE
     share[at_corner] = np.round(share[at_corner])
     lb, ub = space.box.lb[free], space.box.ub[free]
@@ -113,19 +112,29 @@ def _fill(space: Space, w: Array, rng: np.random.Generator) -> Array:
     return _rounded(space, w)
 
 
+def _even(rng: np.random.Generator, number: int, dimension: int) -> Array:
+    """Random points of the unit cube that are spread evenly along each column (a Latin hypercube)."""
+    stratum = np.argsort(rng.uniform(size=(number, dimension)), axis=0)
+    even: Array = (stratum + rng.uniform(size=(number, dimension))) / number
+    return even
+
+
 def _change_integers(space: Space, w: Array, rng: np.random.Generator) -> Array:
     """Some of the points with a few integers one up or down, where the host allows that."""
     columns = np.flatnonzero(space.host.integer & (space.box.ub > space.box.lb))
     if columns.size == 0 or space.host.convex_rows.num_cones:
         return w
-    changed = w.copy()
-    for row in np.flatnonzero(rng.uniform(0.0, 1.0, w.shape[0]) < INTEGER_SHARE):
-        some = rng.choice(columns, size=min(columns.size, int(rng.integers(1, MAX_CHANGED + 1))), replace=False)
-        changed[row, some] += rng.choice([-1.0, 1.0], size=some.size)
+    shape = w.shape[0], MAX_CHANGED
+    some, step = rng.choice(columns, size=shape), rng.choice([-1.0, 1.0], size=shape)
+    # One to all of the changes are made, or none.
+    num_changes = np.where(rng.uniform(0.0, 1.0, shape[0]) < INTEGER_SHARE, rng.integers(1, MAX_CHANGED + 1, size=shape[0]), 0)
+    step[np.arange(MAX_CHANGED) >= num_changes[:, None]] = 0.0
+    row = np.arange(shape[0])[:, None]
     # A binary goes the only way it can.
-    over, under = changed > space.box.ub, changed < space.box.lb
-    changed = np.where(over, w - 1.0, np.where(under, w + 1.0, changed))
-    changed[:, ~space.host.integer] = w[:, ~space.host.integer]
+    value = w[row, some]
+    step = np.where((value + step > space.box.ub[some]) | (value + step < space.box.lb[some]), -step, step)
+    changed = w.copy()
+    changed[row, some] = value + step
     holds = _rows_hold(space, changed)
     return np.where(holds[:, None], changed, w)
 

@@ -24,13 +24,15 @@ MAX_COST = 200_000_000
 MAX_ENTRIES = 2_000_000
 # Points in a batch, however cheap or dear they are.
 MIN_POINTS = 16
-MAX_POINTS = 1024
+MAX_POINTS = 512
 # Valleys are looked for with the penalty, and with this many times as much.
 FIRMNESS = 100.0
 # Starts from each batch: valleys, and one point that is anywhere.
 NUM_VALLEYS = 3
 # Batches without a new start, one after the other, until there is none.
 MAX_BATCHES = 3
+# Best valleys of a batch that are looked at.
+MAX_VALLEYS = 256
 # Starts and ends nearer than this to one another, in relation to the ranges, are the same.
 SAME_PLACE = 1e-6
 
@@ -45,19 +47,18 @@ class Scout:
         self._pool = Pool()
         self._queue: deque[Array] = deque()
         self._ends: list[Array] = []
-        self._places: list[Array] = []
+        self._known: list[Array] = []
 
     def hear_start(self, w: Array) -> None:
         """A start was made here: no other will be."""
-        self._places.append(self._space.places(w))
+        self._known.append(w)
         self._remember(w)
 
     def hear_end(self, w: Array) -> None:
         """A start ended here: what is near by leads here too."""
-        place = self._space.places(w)
-        if far_from(place[None], np.array(self._places), SAME_PLACE)[0] or not self._ends:
+        if self._are_new(self._space.telling, w[None])[0]:
             self._ends.append(w)
-        self._places.append(place)
+        self._known.append(w)
         self._remember(w)
 
     def next(self, best: Array | None, penalty: float) -> Array | None:
@@ -65,7 +66,7 @@ class Scout:
         for _ in range(MAX_BATCHES):
             while self._queue:
                 w = self._queue.popleft()
-                if self._is_new(w):
+                if self._are_new(self._space.telling, w[None])[0]:
                     return w
             self._queue.extend(self._draw_batch(best, penalty))
         return None
@@ -100,21 +101,15 @@ class Scout:
         neighbours = find_neighbours(self._space.places(scored.w))
         # A penalty that is estimated at one point may be far too small at another, where feasible points have to pay for their objective.
         firm, loose = (self._valleys(neighbours, scored, factor * penalty) for factor in (FIRMNESS, 1.0))
-        chosen = [w for pair in itertools.zip_longest(firm, loose) for w in pair if w is not None]
-        return [*chosen[:NUM_VALLEYS], scored.w[int(self._rng.integers(number))]]
+        chosen = list(dict.fromkeys(index for pair in itertools.zip_longest(firm, loose) for index in pair if index is not None))
+        return [*scored.w[chosen[:NUM_VALLEYS]], scored.w[int(self._rng.integers(number))]]
 
-    def _valleys(self, neighbours: Array, scored: Points, penalty: float) -> list[Array]:
-        """The best valleys where no start has been, new choices of integers first."""
-        valleys = find_valleys(neighbours, scored.merit(penalty))
-        return self._integers_first([w for w in scored.w[valleys] if self._is_new(w)])[:NUM_VALLEYS]
-
-    def _integers_first(self, chosen: list[Array]) -> list[Array]:
-        """New choices of integers before those that were tried."""
-        integer = self._space.host.integer[self._space.telling]
-        tried = np.array(self._places)[:, integer]
-        if not integer.any():
-            return chosen
-        return sorted(chosen, key=lambda w: not far_from(self._space.places(w)[None, integer], tried, SAME_PLACE)[0])
+    def _valleys(self, neighbours: Array, scored: Points, penalty: float) -> list[int]:
+        """Numbers of the best valleys where no start has been, new choices of integers first."""
+        valleys = find_valleys(neighbours, scored.merit(penalty))[:MAX_VALLEYS]
+        new = valleys[self._are_new(self._space.telling, scored.w[valleys])]
+        tried = ~self._are_new(np.flatnonzero(self._space.host.integer), scored.w[new])
+        return [int(index) for index in new[np.argsort(tried, kind="stable")][:NUM_VALLEYS]]
 
     def _enlarge(self) -> None:
         self._pool = self._corners.enlarge(self._pool, self._rng, self._clock.limits())
@@ -125,8 +120,10 @@ class Scout:
     def _score(self, w: Array) -> Points:
         return score_points(self._space, self._followers, w)
 
-    def _is_new(self, w: Array) -> bool:
-        return bool(far_from(self._space.places(w)[None], np.array(self._places), SAME_PLACE)[0])
+    def _are_new(self, columns: Array, w: Array) -> Array:
+        """Which points differ in some of the columns from every start and end so far."""
+        width = self._space.width[columns]
+        return far_from(w[:, columns] / width, np.array(self._known)[:, columns] / width, SAME_PLACE)
 
     def _remember(self, w: Array) -> None:
         """Keep a point for combinations if the host itself allows it."""

@@ -73,7 +73,6 @@ class Space:
 
 def far_from(places: Array, others: Array, distance: float) -> Array:
     """Which places (k, d) are further than `distance` in some column from every one of `others` (m, d)."""
-    far = np.ones(places.shape[0], dtype=bool)
-    for other in others:
-        far &= np.abs(places - other).max(axis=1, initial=0.0) > distance
+    largest = np.abs(places[:, None] - others[None]).max(axis=2, initial=0.0)
+    far: Array = (largest > distance).all(axis=1)
     return far

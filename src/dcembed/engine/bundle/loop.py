@@ -18,7 +18,7 @@ from dcembed.embedded.point import Point
 from dcembed.engine.bundle.region import LARGEST_RADIUS
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, begin, redrawn
-from dcembed.engine.bundle.step import Kind, take_step
+from dcembed.engine.bundle.step import SAME_POINT, Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem
@@ -37,7 +37,7 @@ def run_bundle(problem: Problem, workshop: Workshop, start: Point, number: int, 
     for iteration in range(1, problem.options.max_iterations + 1):
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
-        if any(np.array_equal(state.point.w, w) for w in settled):
+        if any(np.allclose(state.point.w, w, rtol=SAME_POINT, atol=SAME_POINT) for w in settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
         solution = taken.mastered.solution
