@@ -36,7 +36,11 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("time_limit", np.nan, "Options: time_limit=nan is not accepted."),
         ("max_iterations", 2.5, "Options: max_iterations=2.5 is not accepted. Give a whole number, at least 0."),
         ("search", "forever", "Options: search='forever' is not accepted. Give one of 'patient', 'until-limit', 'converge'."),
-        ("search", "until-limit", "Options: search='until-limit' is not accepted. Give it a time_limit (or max_starts) to end at, or 'patient'."),
+        (
+            "search",
+            "until-limit",
+            "Options: search='until-limit' is not accepted. Give it a time_limit (or max_starts) to end at, or 'patient'.",
+        ),
         ("max_starts", 0, "Options: max_starts=0 is not accepted. Give a whole number, at least 1, or None."),
         ("formulation", "big-m", "Options: formulation='big-m' is not accepted. Give one of 'auto', 'lazy', 'shared', 'two-path'"),
         ("decomposition", "none", "Options: decomposition='none' is not accepted. Give one of 'auto', 'local', 'global'"),

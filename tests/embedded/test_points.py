@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 
 from dcembed.embedded import points as points_module
+from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.embedded.points import evaluation_cost, measure_points
 from embedded.problems import cases
 from problems import box_problem, random_mlp
-from dcembed.embedded.elimination import eliminate
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 

@@ -43,10 +43,7 @@ def space_of(kind: str) -> Space:
 def pool_of(space: Space, rng: np.random.Generator) -> Pool:
     solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
     inside = np.array([0.0, 0.0, 0.5, 0.0, 0.0])
-    if np.isclose(measure_host(space.host, inside)[1], 0.0):
-        pool = Pool().with_point(space, inside)
-    else:
-        pool = Pool()
+    pool = Pool().with_point(space, inside) if np.isclose(measure_host(space.host, inside)[1], 0.0) else Pool()
     with closing(Corners(space, solver)) as corners:
         for _ in range(3):
             pool = corners.enlarge(pool, rng, Limits())

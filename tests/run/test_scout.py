@@ -11,16 +11,20 @@ import pytest
 from dcembed import Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
+from dcembed.embedded.verify import measure_host
 from dcembed.program.tightening import tighten
 from dcembed.run.choice import find_neighbours, find_valleys
 from dcembed.run.clock import Clock
-from dcembed.run.scoring import find_followers, score_points
+from dcembed.run.descent import descend
+from dcembed.run.pool import Corners, Pool
+from dcembed.run.sampling import draw
+from dcembed.run.scoring import find_followers, merit_gradient, score_points
 from dcembed.run.scout import Scout
 from dcembed.run.space import Space
-from dcembed.solvers.base import SessionOptions
+from dcembed.solvers.base import Limits, SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend
-from problems import binary_problem, box_problem, random_mlp
+from problems import binary_problem, box_problem, indicator_problem, level_problem, random_mlp
 
 # Four hats of different heights on [0, 8], one after the other; the deepest valley of the negative is at 5.
 HATS = build_mlp(
@@ -146,3 +150,50 @@ def test_a_dear_network_is_asked_less_often():
     large = scout_of(space_of(*box_problem(random_mlp(0, (3, 1000, 1000, 1)), np.ones(3), 1.0)))
     assert small._num_points() == 512
     assert large._num_points() < 256
+
+
+@pytest.mark.parametrize(
+    "problem", [lambda: box_problem(random_mlp(0, (3, 10, 8, 1)), np.ones(3), 0.7, limit=0.2), lambda: indicator_problem(0)]
+)
+def test_the_gradient_of_the_merit_is_that_of_differences(problem):
+    space = space_of(*problem())
+    followers, rng = find_followers(space), np.random.default_rng(0)
+    w = rng.uniform(-1, 1, (6, space.host.num_columns))
+    w[:, space.host.integer] = np.round(np.abs(w[:, space.host.integer]))
+    gradient = merit_gradient(space, followers, score_points(space, followers, w), np.full(6, 3.0))
+    for column in np.flatnonzero(~space.host.integer):
+        step = 1e-6 * np.eye(space.host.num_columns)[column]
+        up, down = (score_points(space, followers, w + side * step).merit(3.0) for side in (1, -1))
+        assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-6)
+
+
+def test_an_epigraph_column_goes_along_with_the_row_it_lies_on():
+    network = random_mlp(1, (2, 6, 2))
+    rows = [[0.0, 0.0, 1.0, -1.0, 0.0], [0.0, 0.0, 1.0, 0.0, -1.0]]
+    lb, ub = [-2.0, -2.0, *[-np.inf] * 3], [2.0, 2.0, *[np.inf] * 3]
+    space = space_of(Program(cost=[0.0, 0.0, 1.0, 0.0, 0.0], rows=rows, row_lb=0.0, lb=lb, ub=ub), Embedding(network, [0, 1], [3, 4]))
+    followers, w = find_followers(space), np.random.default_rng(0).uniform(-2, 2, (8, 3))
+    gradient = merit_gradient(space, followers, score_points(space, followers, w), np.full(8, 1.0))
+    for column in (0, 1):
+        step = 1e-6 * np.eye(2)[column]
+        up, down = (network(w[:, :2] + side * step).max(axis=1) for side in (1, -1))
+        assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("problem", [lambda: level_problem(3), lambda: binary_problem(0), lambda: indicator_problem(1)])
+def test_on_its_way_down_no_point_gets_worse_or_leaves_the_host(problem):
+    space, rng = space_of(*problem()), np.random.default_rng(0)
+    solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
+    with closing(Corners(space, solver)) as corners:
+        pool = corners.enlarge(
+            Pool().with_point(space, np.clip(np.zeros(space.host.num_columns), space.host.lb, space.host.ub)), rng, Limits()
+        )
+    followers, w = find_followers(space), draw(space, pool, rng, 40)
+    penalty = np.full(40, 5.0)
+    before, after = (score_points(space, followers, points).merit(5.0) for points in (w, descend(space, pool, followers, w, penalty)))
+    assert (after <= before + 1e-12).all()
+    if not space.host.integer.all():
+        assert np.median(before - after) > 0
+    end = descend(space, pool, followers, w, penalty)
+    assert max(measure_host(space.host, point)[1] for point in end) <= 1e-6
+    assert np.array_equal(end[:, space.host.integer], w[:, space.host.integer])

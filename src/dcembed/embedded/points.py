@@ -11,8 +11,10 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import num_measurements
+from dcembed.network.backpropagation import backpropagate
 from dcembed.network.chunks import slices
-from dcembed.network.network import evaluate
+from dcembed.network.network import evaluate, preactivations
+from dcembed.network.split import measure
 
 # Numbers that the inputs and predictions of some points may hold at a time, 40 MB.
 CHUNK_ENTRIES = 5_000_000
@@ -76,13 +78,46 @@ def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
 
 def _evaluate(measured: MeasuredNetwork, w: Array, size: int) -> Array:
     terms, network = measured.terms, measured.network
-    spread = (measured.maps @ w.T).T.reshape(w.shape[0], -1, network.num_inputs)
-    inputs = spread[:, measured.map_of] + measured.offset
-    outputs = evaluate(network, inputs.reshape(-1, network.num_inputs)).reshape(w.shape[0], measured.num_blocks, -1)
+    inputs = _inputs(measured, w).reshape(-1, network.num_inputs)
+    outputs = evaluate(network, inputs).reshape(w.shape[0], measured.num_blocks, -1)
     values = np.einsum("kto,to->kt", outputs[:, terms.block], measured.directions[terms.direction])
     adder = sp.csr_array((terms.scale, (terms.measurement, np.arange(terms.measurement.size))), shape=(size, terms.measurement.size))
     added: Array = (adder @ values.T).T
     return added
+
+
+def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> Array:
+    """Gradient in the columns, at each point, of its own sum of the network parts; `weights` is (k, s + 1). Shape (k, n)."""
+    total = np.zeros(w.shape)
+    for measured in embedded.networks:
+        network = measured.network
+        entries = measured.num_blocks * (network.num_inputs + 3 * network.num_hidden + network.num_outputs)
+        for chunk in slices(w.shape[0], entries, CHUNK_ENTRIES):
+            total[chunk] += _gradient(measured, w[chunk], weights[chunk])
+    return total
+
+
+def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
+    terms, network, size = measured.terms, measured.network, w.shape[0]
+    value = terms.scale[:, None] * measured.directions[terms.direction]
+    column = terms.block[:, None] * network.num_outputs + np.arange(network.num_outputs)
+    row = np.broadcast_to(terms.measurement[:, None], column.shape)
+    shape = weights.shape[1], measured.num_blocks * network.num_outputs
+    spread = sp.csr_array((value.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=shape)
+    nu = (spread.T @ weights.T).T.reshape(-1, network.num_outputs)
+    active = [stage > 0 for stage in preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))]
+    units, slope, _ = measure(network, nu)
+    gradient = (backpropagate(network, active, units) + slope).reshape(size, measured.num_blocks, -1)
+    by_map = np.zeros((measured.maps.shape[0] // network.num_inputs, size, network.num_inputs))
+    np.add.at(by_map, measured.map_of, gradient.transpose(1, 0, 2))
+    pulled: Array = (measured.maps.T @ by_map.transpose(0, 2, 1).reshape(-1, size)).T
+    return pulled
+
+
+def _inputs(measured: MeasuredNetwork, w: Array) -> Array:
+    """Inputs of all blocks at each point, shape (k, blocks, n_in)."""
+    inputs: Array = (measured.maps @ w.T).T.reshape(w.shape[0], -1, measured.network.num_inputs)[:, measured.map_of]
+    return inputs + measured.offset
 
 
 def evaluation_cost(embedded: EmbeddedProgram) -> int:

@@ -65,7 +65,7 @@ def _directions(space: Space, points: Array, rng: np.random.Generator, number: i
     """Differences of the points, and anything on the columns that no equality holds."""
     host = space.host
     first, second = rng.integers(points.shape[0], size=(2, number))
-    direction = points[first] - points[second]
+    direction: Array = points[first] - points[second]
     in_equality = np.zeros(host.num_columns, dtype=bool)
     in_equality[host.rows[np.flatnonzero(host.row_lb == host.row_ub)].indices] = True
     loose = space.tied & ~in_equality & ~host.integer & space.is_bounded
@@ -92,7 +92,8 @@ def _allowed_step(space: Space, w: Array, direction: Array, rng: np.random.Gener
     share = rng.uniform(0.0, 1.0, w.shape[0])
     is_endless = ~(np.isfinite(forward) & np.isfinite(back))
     forward[is_endless] = back[is_endless] = 0.0
-    return (back + share * (forward - back))[:, None] * direction
+    step: Array = (back + share * (forward - back))[:, None] * direction
+    return step
 
 
 def _fill(space: Space, w: Array, rng: np.random.Generator) -> Array:
@@ -143,7 +144,7 @@ def _rows_hold(space: Space, w: Array) -> Array:
     """At which points all rows, bounds and indicators of the host hold."""
     host, indicators = space.host, space.host.indicator_rows
     on = np.round(w[:, indicators.column]) == indicators.value
-    holds = _inside((host.rows @ w.T).T, host.row_lb, host.row_ub).all(axis=1)
+    holds: Array = _inside((host.rows @ w.T).T, host.row_lb, host.row_ub).all(axis=1)
     holds &= _inside(w, host.lb, host.ub)[:, host.integer].all(axis=1)
     holds &= (~on | _inside((indicators.matrix @ w.T).T, indicators.lb, indicators.ub)).all(axis=1)
     return holds

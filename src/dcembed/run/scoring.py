@@ -12,9 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.points import Points, evaluate_points, weigh_points
+from dcembed.embedded.points import Points, evaluate_points, gradient_of_points, weigh_points
 from dcembed.network.network import evaluate
 from dcembed.run.space import Space
+
+# A follower lies on a row that it meets up to rounding.
+ON_ROW = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,31 @@ def score_points(space: Space, followers: Followers, w: Array) -> Points:
     if followers.row.size:
         w = _follow(space, followers, w, neural)
     return weigh_points(embedded, w, neural)
+
+
+def merit_gradient(space: Space, followers: Followers, points: Points, penalty: Array) -> Array:
+    """Gradient in the columns of the merit of each point, with a penalty of its own (k,); followers go along. Shape (k, n)."""
+    embedded, host, restrictions = space.embedded, space.host, space.embedded.restrictions
+    weights = np.hstack([np.ones((points.w.shape[0], 1)), penalty[:, None] * (points.excess > 0)])
+    if followers.row.size:
+        weights[:, 1:] += _pull_of_followers(space, followers, points)
+    linear = host.cost + (restrictions.linear.T @ weights[:, 1:].T).T
+    if host.quadratic is not None:
+        linear = linear + (host.quadratic @ points.w.T).T
+    gradient: Array = linear + gradient_of_points(embedded, points.w, weights)
+    return gradient
+
+
+def _pull_of_followers(space: Space, followers: Followers, points: Points) -> Array:
+    """What each row is worth that a follower with a cost lies on, shape (k, s)."""
+    restrictions = space.embedded.restrictions
+    column = followers.columns[followers.position]
+    price = -space.host.cost[column] / followers.coefficient
+    value = (restrictions.linear @ points.w.T).T + points.neural[:, 1:] - restrictions.rhs
+    on_row = np.abs(value[:, followers.row]) <= ON_ROW * np.maximum(1.0, np.abs(points.w[:, column]))
+    pull = np.zeros_like(points.excess)
+    pull[:, followers.row] = np.where(on_row & (price > 0), price, 0.0)
+    return pull
 
 
 def _predicted(space: Space, w: Array) -> Array:
