@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -70,20 +69,11 @@ def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
     """The network part of every measurement at each point, shape (k, s + 1)."""
     total = np.zeros((w.shape[0], num_measurements(embedded)))
     for measured in embedded.networks:
-        entries = measured.num_blocks * measured.network.num_inputs + measured.terms.block.size * measured.network.num_outputs
-        for chunk in slices(w.shape[0], entries, CHUNK_ENTRIES):
-            total[chunk] += _evaluate(measured, w[chunk], total.shape[1])
+        network = measured.network
+        for chunk in slices(w.shape[0], measured.num_blocks * (network.num_inputs + network.num_outputs), CHUNK_ENTRIES):
+            outputs = evaluate(network, _inputs(measured, w[chunk]).reshape(-1, network.num_inputs))
+            total[chunk, : measured.usage.shape[0]] += (measured.usage @ outputs.reshape(w[chunk].shape[0], -1).T).T
     return total
-
-
-def _evaluate(measured: MeasuredNetwork, w: Array, size: int) -> Array:
-    terms, network = measured.terms, measured.network
-    inputs = _inputs(measured, w).reshape(-1, network.num_inputs)
-    outputs = evaluate(network, inputs).reshape(w.shape[0], measured.num_blocks, -1)
-    values = np.einsum("kto,to->kt", outputs[:, terms.block], measured.directions[terms.direction])
-    adder = sp.csr_array((terms.scale, (terms.measurement, np.arange(terms.measurement.size))), shape=(size, terms.measurement.size))
-    added: Array = (adder @ values.T).T
-    return added
 
 
 def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> Array:
@@ -98,13 +88,8 @@ def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> A
 
 
 def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
-    terms, network, size = measured.terms, measured.network, w.shape[0]
-    value = terms.scale[:, None] * measured.directions[terms.direction]
-    column = terms.block[:, None] * network.num_outputs + np.arange(network.num_outputs)
-    row = np.broadcast_to(terms.measurement[:, None], column.shape)
-    shape = weights.shape[1], measured.num_blocks * network.num_outputs
-    spread = sp.csr_array((value.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=shape)
-    nu = (spread.T @ weights.T).T.reshape(-1, network.num_outputs)
+    network, size = measured.network, w.shape[0]
+    nu = (measured.usage.T @ weights[:, : measured.usage.shape[0]].T).T.reshape(-1, network.num_outputs)
     active = [stage > 0 for stage in preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))]
     units, slope, _ = measure(network, nu)
     gradient = (backpropagate(network, active, units) + slope).reshape(size, measured.num_blocks, -1)

@@ -144,10 +144,12 @@ def _rows_hold(space: Space, w: Array) -> Array:
     """At which points all rows, bounds and indicators of the host hold."""
     host, indicators = space.host, space.host.indicator_rows
     on = np.round(w[:, indicators.column]) == indicators.value
-    holds: Array = _inside((host.rows @ w.T).T, host.row_lb, host.row_ub).all(axis=1)
-    holds &= _inside(w, host.lb, host.ub)[:, host.integer].all(axis=1)
-    holds &= (~on | _inside((indicators.matrix @ w.T).T, indicators.lb, indicators.ub)).all(axis=1)
-    return holds
+    parts = (
+        _inside((host.rows @ w.T).T, host.row_lb, host.row_ub),
+        _inside(w, host.lb, host.ub)[:, host.integer],
+        ~on | _inside((indicators.matrix @ w.T).T, indicators.lb, indicators.ub),
+    )
+    return np.asarray(np.hstack(parts).all(axis=1))
 
 
 def _inside(value: Array, lb: Array, ub: Array) -> Array:
