@@ -83,7 +83,7 @@ def test_no_feasible_point_is_exit_code_1(folder, capsys):
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]])
 def test_an_infeasible_point_is_told_with_what_it_violates_by_name(folder, capsys, quiet):
     (folder / "zero.sol").write_text("x0 0.0\n")
-    assert main([*SOLVE, *quiet, "--start", "zero.sol", "--option", "max_iterations=0"]) == 1
+    assert main([*SOLVE, *quiet, "--start", "zero.sol", "--option", "max_iterations=0", "--option", "max_starts=1"]) == 1
     assert "row 'total': 1" in capsys.readouterr().out
 
 
@@ -97,6 +97,7 @@ def test_every_option_can_be_set(folder, capsys):
     options = {
         "time_limit": 60,
         "max_iterations": 40,
+        "search": "converge",
         "max_starts": 2,
         "formulation": "lazy",
         "decomposition": "global",
@@ -127,7 +128,7 @@ def test_embeddings_from_a_file(folder):
     assert json.loads((folder / "a.json").read_text())["objective"] == pytest.approx(0.3091189773, abs=1e-6)
 
 
-ACCEPTED = "time_limit, max_iterations, max_starts, formulation, decomposition, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, solver, solver_options, threads, seed, verbose"
+ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, solver, solver_options, threads, seed, verbose"
 
 MISTAKES = [
     ([], "dcembed: the following arguments are required: {solve,info} (see dcembed --help)"),

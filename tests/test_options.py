@@ -35,7 +35,13 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("time_limit", "60", "Options: time_limit='60' is not accepted. Give a number of seconds, at least 0."),
         ("time_limit", np.nan, "Options: time_limit=nan is not accepted."),
         ("max_iterations", 2.5, "Options: max_iterations=2.5 is not accepted. Give a whole number, at least 0."),
-        ("max_starts", 0, "Options: max_starts=0 is not accepted. Give a whole number, at least 1."),
+        ("search", "forever", "Options: search='forever' is not accepted. Give one of 'patient', 'until-limit', 'converge'."),
+        (
+            "search",
+            "until-limit",
+            "Options: search='until-limit' is not accepted. Give it a time_limit (or max_starts) to end at, or 'patient'.",
+        ),
+        ("max_starts", 0, "Options: max_starts=0 is not accepted. Give a whole number, at least 1, or None."),
         ("formulation", "big-m", "Options: formulation='big-m' is not accepted. Give one of 'auto', 'lazy', 'shared', 'two-path'"),
         ("decomposition", "none", "Options: decomposition='none' is not accepted. Give one of 'auto', 'local', 'global'"),
         ("initial_penalty", 0.0, "Options: initial_penalty=0.0 is not accepted. Give a positive number, or None."),
@@ -99,8 +105,12 @@ def test_further_starts_are_tried_when_none_is_given_and_the_first_leads_nowhere
     assert one.status is dcembed.Status.LOCALLY_INFEASIBLE
     assert more.status is dcembed.Status.LOCALLY_SOLVED
     assert more.is_feasible
-    given = dcembed.solve(program, embedding, start=one.x, options=quiet(max_starts=5))
+    given = dcembed.solve(program, embedding, start=one.x, options=quiet(max_starts=1))
     assert given.status is dcembed.Status.LOCALLY_INFEASIBLE
+    # Ours follow those that were given.
+    followed = dcembed.solve(program, embedding, start=one.x, options=quiet(max_starts=5))
+    assert followed.is_feasible
+    assert {record.start for record in followed.history} > {0}
 
 
 def test_the_best_of_several_starts_is_returned():

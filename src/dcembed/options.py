@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 FORMULATIONS = ("auto", "lazy", "shared", "two-path")
 DECOMPOSITIONS = ("auto", "local", "global")
+SEARCHES = ("patient", "until-limit", "converge")
+
+# Starts of a search that is one pass.
+NUM_STARTS = 5
 
 T = TypeVar("T")
 
@@ -52,9 +56,14 @@ class Options:
         Seconds for the whole run, subproblems included.
     max_iterations
         Subproblems from each start.
+    search
+        How long the run goes on with further starts. The starts that `solve` is given come first, then where the host alone is best,
+        then good and different points of the host; the best point of all is returned. "patient" ends when nothing better was found
+        in 20 starts and in twice the steps it took to find the best. "until-limit" goes on until the time limit, "converge" is one
+        pass of `max_starts` starts.
     max_starts
-        Starting points when `solve` is given none: where the host alone is best, then at random points of the host. The best
-        point of all is returned; 1 is fastest.
+        Starts at most, those that `solve` is given included (these are all made); 1 is fastest. None is 5 for "converge", and no
+        limit otherwise.
     formulation
         How the kept convex component is held: "lazy" (one column and tangent cuts), "shared" (the paper's, one column per hidden
         unit), "two-path" (its ablation). "auto" is "lazy".
@@ -91,7 +100,8 @@ class Options:
 
     time_limit: float = np.inf
     max_iterations: int = 1000
-    max_starts: int = 5
+    search: str = "patient"
+    max_starts: int | None = None
     formulation: str = "auto"
     decomposition: str = "auto"
     tangents: bool = True
@@ -110,7 +120,11 @@ class Options:
     def __post_init__(self) -> None:
         _require(self, "time_limit", _is_number(self.time_limit) and self.time_limit >= 0, "a number of seconds, at least 0")
         _require(self, "max_iterations", _is_whole(self.max_iterations) and self.max_iterations >= 0, "a whole number, at least 0")
-        _require(self, "max_starts", _is_whole(self.max_starts) and self.max_starts >= 1, "a whole number, at least 1")
+        _require(self, "search", self.search in SEARCHES, f"one of {', '.join(map(repr, SEARCHES))}")
+        ends = self.search != "until-limit" or self.time_limit < np.inf or self.max_starts is not None
+        _require(self, "search", ends, "it a time_limit (or max_starts) to end at, or 'patient'")
+        limited = self.max_starts is None or (_is_whole(self.max_starts) and self.max_starts >= 1)
+        _require(self, "max_starts", limited, "a whole number, at least 1, or None")
         _require(self, "formulation", self.formulation in FORMULATIONS, f"one of {', '.join(map(repr, FORMULATIONS))}")
         _require(self, "decomposition", self.decomposition in DECOMPOSITIONS, f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
         _require(self, "tangents", isinstance(self.tangents, bool), "True or False")
@@ -126,6 +140,11 @@ class Options:
         _require(self, "threads", _is_whole(self.threads) and self.threads >= 1, "a whole number, at least 1")
         _require(self, "seed", _is_whole(self.seed) and self.seed >= 0, "a whole number, at least 0")
         _require(self, "callback", self.callback is None or callable(self.callback), "a function of one Iteration, or None")
+
+    @property
+    def num_starts(self) -> int | None:
+        """Starts at most, None for no limit."""
+        return NUM_STARTS if self.max_starts is None and self.search == "converge" else self.max_starts
 
 
 def _is_number(value: object) -> bool:

@@ -141,6 +141,8 @@ class Result:
         What the problem has and what was added to it.
     program, embeddings, feasibility_tol
         What the point was measured against.
+    reason
+        Why the run made no further start, in words; empty where a method has none to tell.
     preparation_seconds
         Time spent before the clock of the run was started, on what is kept for later runs (bound tightening); not in `seconds`.
     """
@@ -160,6 +162,7 @@ class Result:
     embeddings: Sequence[Embedding]
     feasibility_tol: float
     preparation_seconds: float = 0.0
+    reason: str = ""
 
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
@@ -184,6 +187,8 @@ class Result:
             f"Point       {point}",
             f"Work        {len(self.history)} subproblems on {self.solver}, {self.seconds:.2f} s, {len(self.incumbents)} improving points",
         ]
+        if self.reason:
+            lines.append(f"Ended       {self.reason}")
         if self.x is not None and not self.is_feasible:
             lines.append("Violated    " + "; ".join(map(str, self.worst_violations)))
         if self.incumbents:

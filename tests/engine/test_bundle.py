@@ -24,9 +24,15 @@ from dcembed.engine.cuts import MAX_AGE, Heights, empty_pool
 from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import build_problem
 from dcembed.engine.region import first_region
+from dcembed.engine.start import run_start
 from dcembed.network.bounds import bound
 from dcembed.program.tightening import Box
+from dcembed.run.arguments import read_arguments
 from dcembed.run.clock import Clock
+from dcembed.run.host import open_host
+from dcembed.run.journal import open_journal
+from dcembed.run.starts import find_start
+from dcembed.solvers.base import Limits
 from frontends.problems import make_network
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import networks, seeds
@@ -284,9 +290,15 @@ def test_a_solver_that_repeats_itself_ends_a_start(monkeypatch):
         ub=[1, 1, 3, np.inf],
         integer=[2],
     )
-    result = dcembed.solve(program, dcembed.Embedding(network, [[0, 1]], [3]), options=quiet(solver="scip"))
-    assert result.status is dcembed.Status.LOCALLY_INFEASIBLE
-    assert len(result.history) < 50
+    embedding = dcembed.Embedding(network, [[0, 1]], [3])
+    # `solve` would leave the flat piece.
+    with open_journal(read_arguments(program, embedding, None, quiet(solver="scip"))) as journal:
+        problem = build_problem(journal.embedded, quiet(solver="scip"))
+        host = open_host(problem.embedded, problem.box, problem.solver)
+        start = measure_point(problem.embedded, find_start(host, Limits()).x)
+        outcome = run_start(problem, start, 0, (), journal)
+    assert outcome.status is dcembed.Status.LOCALLY_INFEASIBLE
+    assert len(journal.history) < 50
 
 
 def test_an_iteration_is_marked_when_its_master_met_a_better_point_on_the_way():

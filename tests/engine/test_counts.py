@@ -45,8 +45,9 @@ def test_the_papers_loop_has_one_forward_pass_to_measure_a_point_and_one_to_line
     num_iterations = len(result.history)
     assert num_iterations > 3
     assert counts["measure_host"] == 1 + num_iterations
-    # The penalty is estimated once and the answer verified once. (The units that a solver begins with are not counted here.)
-    assert counts["preactivations"] == counts["measure_host"] + num_iterations + 1 + 1
+    # The penalty is estimated once, the start looked at for a slope once and the answer verified once. (The units that a solver
+    # begins with are not counted here.)
+    assert counts["preactivations"] == num_iterations + 1 + num_iterations + 1 + 1 + 1
 
 
 def test_where_the_split_is_local_only_measured_points_cost_a_forward_pass(counts):
@@ -54,9 +55,10 @@ def test_where_the_split_is_local_only_measured_points_cost_a_forward_pass(count
     host = dcembed.Program(cost=[0.3, -0.2, 0.1, 1.0], lb=[-1, -1, -1, -np.inf], ub=[1, 1, 1, np.inf])
     result = dcembed.solve(host, dcembed.Embedding(network_, [0, 1, 2], [3]), options=quiet(decomposition="local"))
     assert len(result.history) > 5
-    # Each tangent step linearizes at its point. The answer is verified once more; without neural rows no penalty is estimated.
+    # The start is looked at for a slope, and each tangent step linearizes at its point. The answer is verified once more; without
+    # neural rows no penalty is estimated.
     num_linearized = sum(record.kind == "tangent" for record in result.history)
-    assert counts["preactivations"] == counts["measure_host"] + num_linearized + 1
+    assert counts["preactivations"] == counts["measure_host"] + num_linearized + 2
 
 
 def test_bounds_are_tightened_once_for_all_starts(counts):

@@ -15,7 +15,7 @@ from frontends.problems import make_network
 
 NETWORK = make_network(2, (6, 6), 7)
 CONVEX = make_network(2, (6, 6), 7, convex=True)
-QUIET = Options(verbose=False)
+QUIET = Options(verbose=False, search="converge")
 GRID = np.stack(np.meshgrid(np.linspace(-1.2, 1.2, 481), np.linspace(-1.2, 1.2, 481), indexing="ij"), axis=-1).reshape(-1, 2)
 
 
@@ -101,7 +101,7 @@ def test_a_licence_that_is_too_small_leaves_it_to_another_solver(capsys):
         pytest.skip("this Gurobi licence has no size limit")
     except SolverLimitError:
         pass
-    result = dcembed.solve(program, embedding, options={"solver": "gurobi", "solver_options": {"MIPGap": 0.1}})
+    result = dcembed.solve(program, embedding, options={"solver": "gurobi", "solver_options": {"MIPGap": 0.1}, "max_starts": 2})
     printed = capsys.readouterr().out
     assert result.is_feasible
     assert result.solver == "highs"
@@ -152,7 +152,7 @@ def test_outgrowing_a_licence_in_the_middle_loses_nothing(monkeypatch, capsys, f
         indicators=[Indicator(3, 0, [1.0, 0.0, 0.0, 0.0], lb=0.5)],
     )
     embedding = Embedding(NETWORK, [[0, 1]], [2])
-    options = Options(formulation=formulation)
+    options = Options(formulation=formulation, search="converge")
     alone = dcembed.solve(program, embedding, options=replace(options, verbose=False))
     for solves in (0, 1, 2):
         limited_table(monkeypatch, solves)

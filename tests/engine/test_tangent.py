@@ -11,12 +11,10 @@ from hypothesis import given, settings
 import dcembed
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, Status
 from dcembed.embedded.elimination import eliminate
-from dcembed.embedded.measurements import evaluate_along, slopes
-from dcembed.embedded.point import measure_point
+from dcembed.embedded.measurements import slopes
 from dcembed.engine.problem import build_problem
 from dcembed.engine.tangent import loop, step
 from dcembed.engine.tangent.multipliers import least_penalty
-from embedded.problems import cases
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import seeds
 
@@ -137,18 +135,6 @@ def test_the_first_good_points_cost_no_bounds_no_split_and_no_cuts(monkeypatch):
     assert seen == []
     assert result.status is Status.INTERRUPTED
     assert result.is_feasible
-
-
-@settings(max_examples=40)
-@given(cases(with_indicators=False))
-def test_measurements_along_a_segment_are_those_of_its_points(case):
-    embedded = case.eliminate()
-    points = np.stack([embedded.lower(case.point()) for _ in range(4)])
-    together = evaluate_along(embedded, points)
-    for w, values in zip(points, together, strict=True):
-        rounded = np.where(embedded.host.integer, np.round(w), w)
-        if np.array_equal(rounded, w):
-            np.testing.assert_allclose(values, measure_point(embedded, w).neural, rtol=1e-9, atol=1e-9)
 
 
 @given(seeds())

@@ -191,7 +191,7 @@ def test_after_a_switch_further_starts_begin_with_the_new_backend(monkeypatch, c
     backend = replace(real, open=lambda *a: opened.append("limited") or real.open(*a))
     monkeypatch.setattr(table, "BACKENDS", {"highs": HIGHS, "limited": backend})
     starts = [np.zeros(program.num_columns), np.ones(program.num_columns), np.full(program.num_columns, 0.5)]
-    result = dcembed.solve(program, embedding, start=starts, options={"solver": "limited"})
+    result = dcembed.solve(program, embedding, start=starts, options={"solver": "limited", "max_starts": 3})
     assert result.solver == "highs"
     assert {record.start for record in result.history} == {0, 1, 2}
     assert len(opened) == 2  # the subproblem and the host of the first start

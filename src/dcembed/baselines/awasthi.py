@@ -18,7 +18,7 @@ from dcembed.embedded.measurements import kept_affine, linearize
 from dcembed.embedded.point import Point
 from dcembed.embedded.two_path_epigraph import build_two_path, two_path_values
 from dcembed.errors import InputError
-from dcembed.options import Options
+from dcembed.options import NUM_STARTS, Options
 from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
@@ -51,7 +51,7 @@ def solve(
                 "objective, or inputs of another network). Use dcembed.solve or another baseline for it."
             )
         with closing(_Subproblem(recorder)) as subproblem:
-            num_starts = arguments.options.max_starts
+            num_starts = arguments.options.max_starts or NUM_STARTS
             status = recorder.run_starts(arguments.starts, lambda w, number: _iterate(recorder, subproblem, w, number), num_starts)
             recorder.journal.use(subproblem.backend)
     return recorder.journal.result(status)

@@ -17,7 +17,7 @@ from dcembed.baselines.nonlinear import NonlinearProgram
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, MissingPackageError
-from dcembed.options import Options
+from dcembed.options import NUM_STARTS, Options
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
@@ -60,7 +60,7 @@ def solve(
         label = "host Hessian" if hessian == "exact" else "L-BFGS"
         recorder.begin(f"interior point on a network oracle, {label}", "ipopt", program.num_columns, program.num_rows)
         nlp = NonlinearProgram(recorder.embedded)
-        num_starts = arguments.options.max_starts
+        num_starts = arguments.options.max_starts or NUM_STARTS
         status = recorder.run_starts(arguments.starts, lambda w, number: _Run(recorder, nlp, hessian).solve(w, number), num_starts)
     return recorder.journal.result(status)
 

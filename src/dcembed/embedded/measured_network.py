@@ -122,6 +122,16 @@ class MeasuredNetwork:
         """The maps of all parts one below the other, shape (p * n_in, n)."""
         return sp.csr_array(self.maps[self.rows_of(self.parts.map).reshape(-1)])
 
+    @cached_property
+    def usage(self) -> sp.csr_array:
+        """Coefficients of all predictions in the measurements, as far as the last that has one: shape (measurements, k * n_out)."""
+        terms, width = self.terms, self.network.num_outputs
+        column = terms.block[:, None] * width + np.arange(width)
+        row = np.broadcast_to(terms.measurement[:, None], column.shape)
+        value = terms.scale[:, None] * self.directions[terms.direction]
+        shape = int(terms.measurement.max(initial=-1)) + 1, self.num_blocks * width
+        return sp.csr_array((value.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=shape)
+
     @property
     def num_blocks(self) -> int:
         """k, the evaluations that are used."""

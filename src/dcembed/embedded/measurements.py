@@ -16,7 +16,7 @@ from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
-from dcembed.network.network import chunks, evaluate, preactivations, units
+from dcembed.network.network import chunks, preactivations, units
 from dcembed.tolerances import KINK_TOL
 
 
@@ -35,21 +35,6 @@ def evaluate_measurements(embedded: EmbeddedProgram, predictions: Sequence[Array
         terms = measured.terms
         values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
         total += np.bincount(terms.measurement, terms.scale * values, minlength=total.size)
-    return total
-
-
-def evaluate_along(embedded: EmbeddedProgram, points: Array) -> Array:
-    """The network part of every measurement at several points (t, n) of the kept columns, in one pass: shape (t, s + 1)."""
-    total = np.zeros((points.shape[0], num_measurements(embedded)))
-    for measured in embedded.networks:
-        terms = measured.terms
-        # (t, g, n_in), then the inputs of all blocks of all points one below the other.
-        spread = np.stack([measured.spread(measured.maps @ w) for w in points])
-        inputs = spread[:, measured.map_of] + measured.offset
-        outputs = evaluate(measured.network, inputs.reshape(-1, inputs.shape[2])).reshape(points.shape[0], measured.num_blocks, -1)
-        values = np.einsum("to,pto->pt", measured.directions[terms.direction], outputs[:, terms.block])
-        for row, value in zip(total, values, strict=True):
-            row += np.bincount(terms.measurement, terms.scale * value, minlength=row.size)
     return total
 
 

@@ -119,7 +119,7 @@ class Journal:
         if callback is not None and callback(record):
             self.clock.stop()
 
-    def result(self, status: Status, preparation_seconds: float = 0.0) -> Result:
+    def result(self, status: Status, preparation_seconds: float = 0.0, reason: str = "") -> Result:
         """The best point, measured once more."""
         arguments, best = self.arguments, self.incumbent.point
         result = build_result(
@@ -135,6 +135,7 @@ class Journal:
             solver=self._solver,
             sizes=self._sizes,
             preparation_seconds=preparation_seconds,
+            reason=reason,
         )
         self.log.summary(result)
         return result

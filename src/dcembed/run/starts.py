@@ -13,6 +13,8 @@ from dcembed.embedded.verify import predict
 from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.run.host import HostProblem, release
+from dcembed.run.pool import random_cost
+from dcembed.run.space import Space
 from dcembed.solvers.base import Limits, Solution, SolveStatus
 
 _FAILED = {
@@ -101,10 +103,9 @@ def random_start(problem: HostProblem, rng: np.random.Generator, limits: Limits)
 
 
 def _random_vertex(problem: HostProblem, rng: np.random.Generator, limits: Limits) -> Array | None:
-    """Where an objective with random coefficients, alike on all columns in relation to their ranges, is best."""
+    """Where an objective with random coefficients is best."""
     host = problem.embedded.host
-    width = np.where(np.isfinite(host.ub - host.lb), np.maximum(host.ub - host.lb, 1e-9), 1.0)
-    problem.session.set_cost(rng.standard_normal(host.num_columns) / width, host.offset)
+    problem.session.set_cost(random_cost(Space(problem.embedded, problem.box), rng), host.offset)
     solution = problem.session.solve(limits)
     problem.session.set_cost(host.cost, host.offset)
     return solution.x

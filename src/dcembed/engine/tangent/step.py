@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.embedded.measurements import evaluate_along, slopes
+from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point, measure_point
+from dcembed.embedded.points import measure_points
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
@@ -84,13 +85,12 @@ def _correct(
 
 def _search_segment(problem: Problem, workshop: Workshop, best: Point | None, candidate: Point, tau: float) -> Point:
     """Between the best feasible point and a candidate that is not, the last feasible one of several points, if that is the better one."""
-    tol, restrictions = problem.options.feasibility_tol, problem.embedded.restrictions
-    if best is None or candidate.is_feasible(tol) or candidate.objective >= best.objective or (restrictions.indicator >= 0).any():
+    tol = problem.options.feasibility_tol
+    if best is None or candidate.is_feasible(tol) or candidate.objective >= best.objective:
         return candidate
     shares = np.arange(1, NUM_TRIALS)[:, None] / NUM_TRIALS
     points = (1.0 - shares) * best.w + shares * candidate.w
-    excess = points @ restrictions.linear.T + evaluate_along(problem.embedded, points)[:, 1:] - restrictions.rhs
-    feasible = np.flatnonzero(excess.max(axis=1, initial=0.0) <= tol)
+    feasible = np.flatnonzero(measure_points(problem.embedded, points).excess.max(axis=1, initial=0.0) <= tol)
     if feasible.size == 0:
         return candidate
     found = measure_point(problem.embedded, points[feasible[-1]])

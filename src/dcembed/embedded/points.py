@@ -1,0 +1,115 @@
+"""Many candidates at once, measured in one batched pass of each network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measurements import num_measurements
+from dcembed.network.backpropagation import backpropagate
+from dcembed.network.chunks import slices
+from dcembed.network.network import evaluate, preactivations
+from dcembed.network.split import measure
+
+# Numbers that the inputs and predictions of some points may hold at a time, 40 MB.
+CHUNK_ENTRIES = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """k candidates by their kept columns, and what `Point` has of each; violations of the host alone are not measured.
+
+    Parameters
+    ----------
+    w
+        Shape (k, n), integers rounded.
+    objective
+        F, shape (k,).
+    neural, excess, slack
+        As in `Point`, shapes (k, s + 1), (k, s) and (k, number of slacks).
+    """
+
+    w: Array
+    objective: Array
+    neural: Array
+    excess: Array
+    slack: Array
+
+    def merit(self, penalty: float) -> Array:
+        """F + tau * sum of slacks of each, shape (k,)."""
+        merit: Array = self.objective + penalty * self.slack.sum(axis=1)
+        return merit
+
+
+def measure_points(embedded: EmbeddedProgram, w: Array) -> Points:
+    """Round the integers of each row of `w` (k, n) and measure."""
+    w = np.where(embedded.host.integer, np.round(w) + 0.0, w)
+    return weigh_points(embedded, w, evaluate_points(embedded, w))
+
+
+def weigh_points(embedded: EmbeddedProgram, w: Array, neural: Array) -> Points:
+    """Objective and excess of points whose network parts are known."""
+    host, restrictions = embedded.host, embedded.restrictions
+    objective = host.offset + w @ host.cost + neural[:, 0]
+    if host.quadratic is not None:
+        objective = objective + 0.5 * np.einsum("kn,kn->k", w, (host.quadratic @ w.T).T)
+    value = (restrictions.linear @ w.T).T + neural[:, 1:] - restrictions.rhs
+    off = (restrictions.indicator >= 0) & (np.round(w[:, restrictions.indicator]) != restrictions.indicator_value)
+    excess = np.where(off, 0.0, np.maximum(value, 0.0))
+    slack = np.zeros((restrictions.num_slacks, w.shape[0]))
+    np.maximum.at(slack, restrictions.slack, excess.T)
+    return Points(w, objective, neural, excess, slack.T)
+
+
+def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
+    """The network part of every measurement at each point, shape (k, s + 1)."""
+    total = np.zeros((w.shape[0], num_measurements(embedded)))
+    for measured in embedded.networks:
+        network = measured.network
+        for chunk in slices(w.shape[0], measured.num_blocks * (network.num_inputs + network.num_outputs), CHUNK_ENTRIES):
+            outputs = evaluate(network, _inputs(measured, w[chunk]).reshape(-1, network.num_inputs))
+            total[chunk, : measured.usage.shape[0]] += (measured.usage @ outputs.reshape(w[chunk].shape[0], -1).T).T
+    return total
+
+
+def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> Array:
+    """Gradient in the columns, at each point, of its own sum of the network parts; `weights` is (k, s + 1). Shape (k, n)."""
+    total = np.zeros(w.shape)
+    for measured in embedded.networks:
+        network = measured.network
+        entries = measured.num_blocks * (network.num_inputs + 3 * network.num_hidden + network.num_outputs)
+        for chunk in slices(w.shape[0], entries, CHUNK_ENTRIES):
+            total[chunk] += _gradient(measured, w[chunk], weights[chunk])
+    return total
+
+
+def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
+    network, size = measured.network, w.shape[0]
+    nu = (measured.usage.T @ weights[:, : measured.usage.shape[0]].T).T.reshape(-1, network.num_outputs)
+    active = [stage > 0 for stage in preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))]
+    units, slope, _ = measure(network, nu)
+    gradient = (backpropagate(network, active, units) + slope).reshape(size, measured.num_blocks, -1)
+    by_map = np.zeros((measured.maps.shape[0] // network.num_inputs, size, network.num_inputs))
+    np.add.at(by_map, measured.map_of, gradient.transpose(1, 0, 2))
+    pulled: Array = (measured.maps.T @ by_map.transpose(0, 2, 1).reshape(-1, size)).T
+    return pulled
+
+
+def _inputs(measured: MeasuredNetwork, w: Array) -> Array:
+    """Inputs of all blocks at each point, shape (k, blocks, n_in)."""
+    inputs: Array = (measured.maps @ w.T).T.reshape(w.shape[0], -1, measured.network.num_inputs)[:, measured.map_of]
+    return inputs + measured.offset
+
+
+def evaluation_cost(embedded: EmbeddedProgram) -> int:
+    """Multiplications in the forward passes of one point."""
+    return sum(measured.num_blocks * _num_weights(measured) for measured in embedded.networks)
+
+
+def _num_weights(measured: MeasuredNetwork) -> int:
+    layers = (*measured.network.stages, measured.network.output)
+    return sum(int(block.size) for layer in layers for block in layer.weights.values())

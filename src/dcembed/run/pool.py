@@ -1,0 +1,95 @@
+"""Points of the host to combine: a few that a solver finds, and what is met on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.program.derive import without_objective
+from dcembed.run.space import Space
+from dcembed.solvers.base import Limits
+from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.solvers.table import choose_backend
+
+# Corners for one choice of integers, at first and each time more are asked for.
+NUM_FIRST_CORNERS = 4
+NUM_MORE_CORNERS = 2
+# Points of equal integers that are kept, the latest; and how many choices of integers are.
+MAX_POINTS = 24
+MAX_GROUPS = 16
+# A random objective need not be optimal: any point of the host will do.
+CORNER_GAP = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Points of the host in groups (p, n), oldest first; those of a group agree in the integers that rows tie to other columns."""
+
+    groups: tuple[Array, ...] = ()
+
+    def with_point(self, space: Space, w: Array) -> Pool:
+        """The pool with one point more."""
+        fixed = held(space)
+        for number, group in enumerate(self.groups):
+            if np.array_equal(group[0][fixed], w[fixed]):
+                grown = np.vstack([group, w])[-MAX_POINTS:]
+                return replace(self, groups=(*self.groups[:number], grown, *self.groups[number + 1 :]))
+        return replace(self, groups=(*self.groups, w[None])[-MAX_GROUPS:])
+
+
+def held(space: Space) -> Array:
+    """Mask of the integers that are the same in all points that are combined."""
+    mask: Array = space.host.integer & space.tied
+    return mask
+
+
+class Corners:
+    """The host without its objective inside a solver; random objectives find corners of it."""
+
+    def __init__(self, space: Space, solver: Solver) -> None:
+        program = without_objective(space.host)
+        if program.problem_class != space.host.problem_class:
+            # Without a quadratic objective there may be a faster solver.
+            solver = solver.moved_to(choose_backend(program.problem_class))
+        self._space, self._session = space, LastingSession(program, solver)
+        self._num_rounds = 0
+
+    def enlarge(self, pool: Pool, rng: np.random.Generator, limits: Limits) -> Pool:
+        """The pool with a few corners more; with the same ones where every column is free inside its bounds, or the solver finds none."""
+        if not self._space.tied.any():
+            return pool
+        number = NUM_MORE_CORNERS if self._num_rounds else NUM_FIRST_CORNERS
+        self._num_rounds += 1
+        host, fixed = self._space.host, held(self._space)
+        # Only these differ between points of equal integers.
+        continuous = self._space.tied & ~host.integer & self._space.is_bounded
+        self._session.set_bounds(host.lb, host.ub)
+        for _ in range(number):
+            w = self._find(rng, limits)
+            if w is None:
+                break
+            pool = pool.with_point(self._space, w)
+            if fixed.any() and continuous.any():
+                self._session.set_bounds(np.where(fixed, w, host.lb), np.where(fixed, w, host.ub))
+                fixed = np.zeros_like(fixed)
+        return pool
+
+    def close(self) -> None:
+        """Release what the solver holds."""
+        self._session.close()
+
+    def _find(self, rng: np.random.Generator, limits: Limits) -> Array | None:
+        """Where an objective with random coefficients is best. Columns without bounds have none, so that it is bounded."""
+        space = self._space
+        self._session.set_cost(random_cost(space, rng), 0.0)
+        w = self._session.solve(replace(limits, gap=CORNER_GAP)).x
+        if w is None or not np.isfinite(w).all():
+            return None
+        return np.clip(np.where(space.host.integer, np.round(w), w), space.host.lb, space.host.ub)
+
+
+def random_cost(space: Space, rng: np.random.Generator) -> Array:
+    """Random coefficients, alike on all columns in relation to their ranges, and none where a column has no bounds."""
+    return np.where(space.is_bounded, rng.standard_normal(space.host.num_columns) / space.width, 0.0)

@@ -1,0 +1,172 @@
+"""Where to start next: many points of the host, scored in one batched pass, and of these the good and different ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point
+from dcembed.embedded.points import Points, evaluation_cost
+from dcembed.embedded.verify import measure_host
+from dcembed.run.choice import find_neighbours, find_valleys
+from dcembed.run.clock import Clock
+from dcembed.run.descent import NUM_STEPS, descend
+from dcembed.run.pool import Corners, Pool
+from dcembed.run.sampling import draw, draw_near
+from dcembed.run.scoring import find_followers, score_points
+from dcembed.run.space import Space, far_from
+from dcembed.solvers.failover import Solver
+
+# Multiplications that one batch of points may cost, some hundredths of a second, and numbers that its columns may hold.
+MAX_COST = 200_000_000
+MAX_ENTRIES = 2_000_000
+# Points in a batch, however cheap or dear they are.
+MIN_POINTS = 16
+MAX_POINTS = 512
+# Points that are improved, as many as this many multiplications allow; each takes so many passes of the networks.
+MAX_DESCENTS = 64
+MIN_DESCENTS = 8
+DESCENT_COST = 500_000_000
+DESCENT_PASSES = 3 * NUM_STEPS
+# Valleys are looked for with the penalty, and with this many times as much.
+FIRMNESS = 100.0
+# Starts from each batch: valleys, and one point that is anywhere.
+NUM_VALLEYS = 3
+# Batches without a new start, one after the other, until there is none.
+MAX_BATCHES = 3
+# Best valleys of a batch that are looked at.
+MAX_VALLEYS = 256
+# Starts from one batch are at least this far apart, in relation to the ranges.
+APART = 1e-3
+# Starts and ends that are remembered, the latest.
+MEMORY = 512
+# Starts and ends nearer than this to one another, in relation to the ranges, are the same.
+SAME_PLACE = 1e-6
+
+
+class Scout:
+    """Finds starts one after the other. What it draws depends on its seed and on what it has heard, not on the time."""
+
+    def __init__(self, space: Space, solver: Solver, seed: int, feasibility_tol: float, clock: Clock) -> None:
+        self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
+        self._corners, self._followers = Corners(space, solver), find_followers(space)
+        self._rng = np.random.default_rng(seed)
+        self._pool = Pool()
+        self._queue: deque[Array] = deque()
+        self._ends: deque[Array] = deque(maxlen=MEMORY)
+        self._known: deque[Array] = deque(maxlen=MEMORY)
+
+    def hear_start(self, w: Array) -> None:
+        """A start was made here: no other will be."""
+        self._known.append(w)
+        self._remember(w)
+
+    def hear_end(self, w: Array) -> None:
+        """A start ended here: what is near by leads here too."""
+        place = self._space.places(w)
+        if not self._ends or far_from(place[None], self._space.places(np.array(self._ends)), SAME_PLACE)[0]:
+            self._ends.append(w)
+        self._known.append(w)
+        self._remember(w)
+
+    def next(self, best: Array | None, penalty: float) -> Array | None:
+        """A further start, by its kept columns; None when nothing new can be drawn."""
+        for _ in range(MAX_BATCHES):
+            while self._queue:
+                w = self._queue.popleft()
+                if self._are_new(self._space.telling, w[None])[0]:
+                    return w
+            self._queue.extend(self._draw_batch(best, penalty))
+        return None
+
+    def leave(self, point: Point, penalty: float) -> Array | None:
+        """The best of many points, near by and all over the host, if it is better than `point`."""
+        self._remember(point.w)
+        self._enlarge()
+        if not self._pool.groups:
+            return None
+        number = self._num_points()
+        drawn = self._distinct(np.vstack([draw(self._space, self._pool, self._rng, number), self._draw_near(point.w, number)]))
+        scored = self._score(drawn)
+        merit = scored.merit(penalty)
+        first = int(np.argmin(merit))
+        return scored.w[first] if merit[first] < point.merit(penalty) else None
+
+    def close(self) -> None:
+        """Release what the solver holds."""
+        self._corners.close()
+
+    def _draw_batch(self, best: Array | None, penalty: float) -> list[Array]:
+        """The starts of one batch of points, best first."""
+        self._enlarge()
+        if not self._pool.groups or self._clock.ended() or self._space.telling.size == 0:
+            return []
+        number = self._num_points()
+        near = [self._draw_near(best, number // 2)] if best is not None else []
+        drawn = self._distinct(np.vstack([draw(self._space, self._pool, self._rng, number), *near, *self._ends]))
+        scored = self._improve(self._score(drawn), penalty)
+        return [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
+
+    def _improve(self, scored: Points, penalty: float) -> Points:
+        """The points, with what becomes of the best valleys among them on their way down in their place."""
+        number = min(MAX_DESCENTS, DESCENT_COST // (DESCENT_PASSES * evaluation_cost(self._space.embedded) + 1))
+        if number < MIN_DESCENTS or self._clock.ended():
+            return scored
+        neighbours = find_neighbours(self._space.places(scored.w))
+        ways = [(value, self._valleys(neighbours, scored, value)[: number // 2]) for value in (FIRMNESS * penalty, penalty)]
+        # Where both lead down from the same point, the firm way is taken.
+        value_of = {index: value for value, valleys in reversed(ways) for index in valleys}
+        chosen, values = np.array([*value_of], dtype=np.int64), np.array([*value_of.values()])
+        w = scored.w.copy()
+        w[chosen] = descend(self._space, self._pool, self._followers, w[chosen], values)
+        return self._score(w)
+
+    def _choose(self, scored: Points, penalty: float) -> list[Array]:
+        """A few of the best valleys that are apart from one another, by the penalty and by a firm one in turn."""
+        neighbours = find_neighbours(self._space.places(scored.w))
+        # A penalty that is estimated at one point may be far too small at another, where feasible points have to pay for their objective.
+        firm, loose = (self._valleys(neighbours, scored, factor * penalty) for factor in (FIRMNESS, 1.0))
+        chosen: list[Array] = []
+        for index in itertools.chain.from_iterable(zip(firm, loose, strict=False)):
+            apart = not chosen or far_from(self._space.places(scored.w[[index]]), self._space.places(np.array(chosen)), APART)[0]
+            chosen += [scored.w[index]] if apart else []
+        return chosen[:NUM_VALLEYS]
+
+    def _valleys(self, neighbours: Array, scored: Points, penalty: float) -> list[int]:
+        """Numbers of the best valleys where no start has been, new choices of integers first."""
+        valleys = find_valleys(neighbours, scored.merit(penalty))[:MAX_VALLEYS]
+        new = valleys[self._are_new(self._space.telling, scored.w[valleys])]
+        tried = ~self._are_new(np.flatnonzero(self._space.host.integer), scored.w[new])
+        return [int(index) for index in new[np.argsort(tried, kind="stable")]]
+
+    def _enlarge(self) -> None:
+        self._pool = self._corners.enlarge(self._pool, self._rng, self._clock.limits())
+
+    def _draw_near(self, w: Array, number: int) -> Array:
+        return draw_near(self._space, self._pool, w, self._rng, number)
+
+    def _distinct(self, w: Array) -> Array:
+        """The points that can be told apart, with finite columns."""
+        finite = w[np.isfinite(w).all(axis=1)]
+        return finite[np.sort(np.unique(finite[:, self._space.telling], axis=0, return_index=True)[1])]
+
+    def _score(self, w: Array) -> Points:
+        return score_points(self._space, self._followers, w)
+
+    def _are_new(self, columns: Array, w: Array) -> Array:
+        """Which points differ in some of the columns from every start and end so far."""
+        width = self._space.width[columns]
+        return far_from(w[:, columns] / width, np.array(self._known)[:, columns] / width, SAME_PLACE)
+
+    def _remember(self, w: Array) -> None:
+        """Keep a point for combinations if the host itself allows it."""
+        if measure_host(self._space.host, w)[1] <= self._feasibility_tol:
+            self._pool = self._pool.with_point(self._space, w)
+
+    def _num_points(self) -> int:
+        entries = self._space.host.num_columns + self._space.host.num_rows
+        affordable = min(MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
+        return int(np.clip(affordable, MIN_POINTS, MAX_POINTS))

@@ -1,0 +1,199 @@
+"""Starts that are good and different."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from dcembed import Embedding, Program, build_mlp
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.point import measure_point
+from dcembed.embedded.verify import measure_host
+from dcembed.program.tightening import tighten
+from dcembed.run.choice import find_neighbours, find_valleys
+from dcembed.run.clock import Clock
+from dcembed.run.descent import descend
+from dcembed.run.pool import Corners, Pool
+from dcembed.run.sampling import draw
+from dcembed.run.scoring import find_followers, merit_gradient, score_points
+from dcembed.run.scout import Scout
+from dcembed.run.space import Space
+from dcembed.solvers.base import Limits, SessionOptions
+from dcembed.solvers.failover import Solver
+from dcembed.solvers.table import choose_backend
+from problems import binary_problem, box_problem, indicator_problem, level_problem, random_mlp
+
+# Four hats of different heights on [0, 8], one after the other; the deepest valley of the negative is at 5.
+HATS = build_mlp(
+    [np.ones((12, 1)), [[2.0, -4.0, 2.0, 1.0, -2.0, 1.0, 3.0, -6.0, 3.0, 1.5, -3.0, 1.5]]],
+    [-np.array([0.5, 1.0, 1.5, 2.5, 3.0, 3.5, 4.5, 5.0, 5.5, 6.5, 7.0, 7.5]), [0.0]],
+)
+
+
+def hats() -> Space:
+    program = Program(cost=[0.0, -1.0], lb=[0.0, -np.inf], ub=[8.0, np.inf])
+    return space_of(program, Embedding(HATS, [0], [1]))
+
+
+def space_of(program: Program, embedding: Embedding) -> Space:
+    embedded = eliminate(program, [embedding])
+    return Space(embedded, tighten(embedded.host))
+
+
+def scout_of(space: Space, seed: int = 0) -> Scout:
+    solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
+    return Scout(space, solver, seed, 1e-5, Clock(np.inf))
+
+
+def starts_of(space: Space, number: int, seed: int = 0) -> list[np.ndarray]:
+    """So many starts, each of which ends where it began."""
+    with closing(scout_of(space, seed)) as scout:
+        first = np.zeros(space.host.num_columns)
+        scout.hear_start(first)
+        scout.hear_end(first)
+        found = []
+        while len(found) < number and (w := scout.next(None, 1.0)) is not None:
+            scout.hear_start(w)
+            scout.hear_end(w)
+            found.append(w)
+        return found
+
+
+def test_valleys_are_better_than_their_neighbours_and_the_best_come_first():
+    x = np.linspace(0, 8, 400)[:, None]
+    valleys = find_valleys(find_neighbours(x), -HATS(x)[:, 0])
+    tops = x[valleys, 0][:4]
+    assert np.allclose(tops, [5.0, 1.0, 7.0, 3.0], atol=0.02)
+
+
+def test_the_first_starts_are_the_valleys_one_after_the_other():
+    starts = [float(w[0]) for w in starts_of(hats(), 3)]
+    assert np.allclose(starts, [5.0, 1.0, 7.0], atol=0.1)
+
+
+def test_where_a_start_has_ended_no_other_begins():
+    starts = [w[0] for w in starts_of(hats(), 12)]
+    assert min(abs(a - b) for a, b in itertools.combinations(starts, 2)) > 1e-6
+
+
+def test_the_same_seed_gives_the_same_starts_and_another_one_others():
+    one, again, other = (np.array(starts_of(hats(), 8, seed)) for seed in (0, 0, 1))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+def test_starts_differ_in_their_integers():
+    space = space_of(*binary_problem(0))
+    starts = np.array(starts_of(space, 20))[:, :10]
+    assert np.unique(starts, axis=0).shape[0] == 20
+
+
+def test_where_nothing_is_left_to_draw_there_is_no_further_start():
+    program = Program(cost=[0.0, 1.0], lb=[0.0, -np.inf], ub=[2.0, np.inf], integer=[0])
+    starts = starts_of(space_of(program, Embedding(random_mlp(0, (1, 4, 1)), [0], [1])), 10)
+    assert sorted(w[0] for w in starts) == [1.0, 2.0]
+
+
+def test_a_flat_piece_is_left_for_the_best_point_drawn():
+    space = hats()
+    with closing(scout_of(space)) as scout:
+        flat = measure_point(space.embedded, np.array([0.1]))
+        w = scout.leave(flat, 1.0)
+        assert w is not None
+        assert abs(w[0] - 5.0) < 0.2
+        assert scout.leave(measure_point(space.embedded, np.array([5.0])), 1.0) is None
+
+
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_an_epigraph_column_is_scored_where_the_networks_put_it(sense):
+    # minimize t >= f_0, t >= f_1, or maximize t <= f_0, t <= f_1; columns x, t, y_0, y_1.
+    network = random_mlp(1, (1, 6, 2))
+    program = Program(
+        cost=[0.0, sense, 0.0, 0.0],
+        rows=[[0.0, sense, -sense, 0.0], [0.0, sense, 0.0, -sense]],
+        row_lb=0.0,
+        lb=[-2.0, -np.inf, -np.inf, -np.inf],
+        ub=[2.0, np.inf, np.inf, np.inf],
+    )
+    space = space_of(program, Embedding(network, [0], [2, 3]))
+    x = np.linspace(-2, 2, 9)
+    scored = score_points(space, find_followers(space), np.column_stack([x, np.full(9, 77.0)]))
+    expected = sense * (sense * network(x[:, None])).max(axis=1)
+    assert np.allclose(scored.w[:, 1], expected)
+    assert np.allclose(scored.excess, 0.0)
+    assert np.allclose(scored.objective, sense * expected)
+
+
+def test_a_column_that_rows_of_the_host_hold_is_left_where_it_is():
+    network = random_mlp(1, (1, 6, 1))
+    rows = [[0.0, 1.0, -1.0], [1.0, 1.0, 0.0]]
+    program = Program(cost=[0.0, 1.0, 0.0], rows=rows, row_lb=0.0, lb=[-2.0, -9.0, -np.inf], ub=[2.0, 9.0, np.inf])
+    space = space_of(program, Embedding(network, [0], [2]))
+    assert find_followers(space).columns.size == 0
+
+
+def test_linked_outputs_are_predicted():
+    network = random_mlp(1, (1, 6, 1))
+    program = Program(cost=[0.0, 1.0], quadratic=np.diag([0.0, 1.0]), lb=[-2.0, -np.inf], ub=[2.0, np.inf])
+    space = space_of(program, Embedding(network, [0], [1]))
+    x = np.linspace(-2, 2, 5)
+    scored = score_points(space, find_followers(space), np.column_stack([x, np.full(5, 3.0)]))
+    assert np.allclose(scored.w[:, 1], network(x[:, None])[:, 0])
+    assert np.allclose(scored.slack, 0.0)
+
+
+def test_a_dear_network_is_asked_less_often():
+    small = scout_of(space_of(*box_problem(random_mlp(0, (3, 10, 1)), np.ones(3), 1.0)))
+    large = scout_of(space_of(*box_problem(random_mlp(0, (3, 1000, 1000, 1)), np.ones(3), 1.0)))
+    assert small._num_points() == 512
+    assert large._num_points() < 256
+
+
+@pytest.mark.parametrize(
+    "problem", [lambda: box_problem(random_mlp(0, (3, 10, 8, 1)), np.ones(3), 0.7, limit=0.2), lambda: indicator_problem(0)]
+)
+def test_the_gradient_of_the_merit_is_that_of_differences(problem):
+    space = space_of(*problem())
+    followers, rng = find_followers(space), np.random.default_rng(0)
+    w = rng.uniform(-1, 1, (6, space.host.num_columns))
+    w[:, space.host.integer] = np.round(np.abs(w[:, space.host.integer]))
+    gradient = merit_gradient(space, followers, score_points(space, followers, w), np.full(6, 3.0))
+    for column in np.flatnonzero(~space.host.integer):
+        step = 1e-6 * np.eye(space.host.num_columns)[column]
+        up, down = (score_points(space, followers, w + side * step).merit(3.0) for side in (1, -1))
+        assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-6)
+
+
+def test_an_epigraph_column_goes_along_with_the_row_it_lies_on():
+    network = random_mlp(1, (2, 6, 2))
+    rows = [[0.0, 0.0, 1.0, -1.0, 0.0], [0.0, 0.0, 1.0, 0.0, -1.0]]
+    lb, ub = [-2.0, -2.0, *[-np.inf] * 3], [2.0, 2.0, *[np.inf] * 3]
+    space = space_of(Program(cost=[0.0, 0.0, 1.0, 0.0, 0.0], rows=rows, row_lb=0.0, lb=lb, ub=ub), Embedding(network, [0, 1], [3, 4]))
+    followers, w = find_followers(space), np.random.default_rng(0).uniform(-2, 2, (8, 3))
+    gradient = merit_gradient(space, followers, score_points(space, followers, w), np.full(8, 1.0))
+    for column in (0, 1):
+        step = 1e-6 * np.eye(2)[column]
+        up, down = (network(w[:, :2] + side * step).max(axis=1) for side in (1, -1))
+        assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("problem", [lambda: level_problem(3), lambda: binary_problem(0), lambda: indicator_problem(1)])
+def test_on_its_way_down_no_point_gets_worse_or_leaves_the_host(problem):
+    space, rng = space_of(*problem()), np.random.default_rng(0)
+    solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
+    with closing(Corners(space, solver)) as corners:
+        pool = corners.enlarge(
+            Pool().with_point(space, np.clip(np.zeros(space.host.num_columns), space.host.lb, space.host.ub)), rng, Limits()
+        )
+    followers, w = find_followers(space), draw(space, pool, rng, 40)
+    penalty = np.full(40, 5.0)
+    before, after = (score_points(space, followers, points).merit(5.0) for points in (w, descend(space, pool, followers, w, penalty)))
+    assert (after <= before + 1e-12).all()
+    if not space.host.integer.all():
+        assert np.median(before - after) > 0
+    end = descend(space, pool, followers, w, penalty)
+    assert max(measure_host(space.host, point)[1] for point in end) <= 1e-6
+    assert np.array_equal(end[:, space.host.integer], w[:, space.host.integer])
