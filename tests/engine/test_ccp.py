@@ -114,7 +114,7 @@ def test_at_a_fixed_penalty_the_merit_never_increases(formulation, penalty):
     for seed in range(4):
         network = random_mlp(seed, (3, 10, 8, 1))
         program, embedding = box_problem(network, np.random.default_rng(seed).normal(size=3), 0.3, limit=0.0)
-        options = quiet(formulation=formulation, initial_penalty=penalty, max_penalty=penalty)
+        options = quiet(formulation=formulation, initial_penalty=penalty, max_penalty=penalty, tangents=False, max_starts=1)
         start = np.random.default_rng(seed + 9).uniform(-2, 2, 4)
         result = dcembed.solve(program, embedding, start=start, options=options)
         first = dcembed.verify(program, [embedding], predict([embedding], start))

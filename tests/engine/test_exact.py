@@ -22,7 +22,7 @@ from dcembed.engine.bundle.master import LOOSE_GAP, TIGHT_GAP
 from dcembed.engine.bundle.unit_ranges import bound_units
 from dcembed.engine.problem import build_problem
 from dcembed.engine.subproblem import restriction_rows
-from dcembed.engine.workshop import open_workshop
+from dcembed.engine.workshop import Steps, open_workshop
 from dcembed.network.bounds import bound
 from dcembed.network.network import preactivations
 from dcembed.run.arguments import read_arguments
@@ -129,7 +129,7 @@ def test_bounds_over_the_host_hold_at_its_points_and_are_tighter_than_those_of_t
     instance = dispatch_instance(2, 1)
     with open_journal(read_arguments(instance.program, instance.embeddings, None, quiet())) as journal:
         problem = build_problem(journal.embedded, quiet())
-        with open_workshop(problem, journal) as workshop:
+        with open_workshop(problem, journal, Steps(0, 10)) as workshop:
             bounds = bound_units(problem, workshop.host, journal.clock)
     (measured,) = problem.embedded.networks
     loose = bound(measured.network, *input_box(measured, *problem.box))

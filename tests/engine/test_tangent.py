@@ -194,8 +194,8 @@ def test_integers_and_indicators_are_held(monkeypatch, seed):
     program, embedding = indicator_problem(seed)
     real, walks = strategy.run_tangents, []
 
-    def watched(problem, workshop, start):
-        walk = real(problem, workshop, start)
+    def watched(problem, workshop, start, radius):
+        walk = real(problem, workshop, start, radius)
         walks.append((start.w[problem.embedded.integer], walk.point.w[problem.embedded.integer]))
         return walk
 

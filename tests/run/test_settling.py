@@ -14,7 +14,7 @@ from dcembed.embedded.verify import verify
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import open_journal
 from dcembed.run.settling import settle
-from problems import quiet, random_mlp
+from problems import EVERY_BASELINE, quiet, random_mlp
 
 # As loose as it may be, so that what is owed to it shows.
 TOL = 1e-4
@@ -148,12 +148,27 @@ def test_the_journal_keeps_a_feasible_point_and_counts_it_settled():
         assert len(journal.incumbent.trace) == 1
 
 
-# Awasthi's algorithm takes no neural rows.
-@pytest.mark.parametrize("method", [dcembed.solve, *(method for name, method in BASELINES.items() if name != "awasthi")])
+# These take no neural rows, or not in both senses.
+OTHERS = ("awasthi", "relax-and-walk", "attack")
+
+
+@EVERY_BASELINE
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_no_method_profits_from_the_tolerance(method, sign):
+def test_no_baseline_profits_from_the_tolerance(method, sign):
+    if method in OTHERS:
+        pytest.skip("it does not take this problem")
+    check_profit(BASELINES[method], sign)
+
+
+@pytest.mark.parametrize("tangents", [True, False])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_engine_does_not_profit_from_the_tolerance(sign, tangents):
+    check_profit(dcembed.solve, sign, tangents=tangents)
+
+
+def check_profit(solve, sign, **more):
     program, embedding = margin(sign)
-    result = method(program, embedding, options=quiet(feasibility_tol=TOL, time_limit=10.0, max_iterations=30))
+    result = solve(program, embedding, options=quiet(feasibility_tol=TOL, time_limit=10.0, max_iterations=30, **more))
     assert result.is_feasible
     for (_, objective), x in zip(result.incumbents, result.incumbent_points, strict=True):
         assert sign * objective >= OPTIMUM - 1e-9

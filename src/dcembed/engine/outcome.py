@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dcembed.embedded.point import Point
 from dcembed.result import Status
 from dcembed.solvers.base import Backend
@@ -46,12 +48,15 @@ class Walk:
         Where the start goes on: where the steps ended, or at the best feasible point if that is not feasible.
     best
         The best feasible point on the way.
+    radius
+        Of the last box in which a step was taken.
     status
         Why the start ends with them; None where it goes on.
     """
 
     point: Point
     best: Point | None
+    radius: float = np.inf
     status: Status | None = None
 
 

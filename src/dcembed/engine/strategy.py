@@ -23,6 +23,8 @@ from dcembed.run.completion import complete
 # Tangents go on where the bundle has improved the objective of their best point by this, relative to it,
 # or has left this share of their least violation.
 WORTH_A_WALK, LESS_VIOLATION = 1e-4, 0.5
+# How much larger the first box of a further walk is than the one in which the walk before took its last step.
+WIDER = 4.0
 
 
 def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array]) -> Outcome:
@@ -47,6 +49,8 @@ class Guide:
         The best objective of a feasible point that a walk has reached, and the least violation.
     integers
         The integers that walks have held.
+    radius
+        Of the last box in which the last walk took a step.
     """
 
     problem: Problem
@@ -54,25 +58,27 @@ class Guide:
     objective: float = np.inf
     violation: float = np.inf
     integers: frozenset[bytes] = frozenset()
+    radius: float = np.inf
 
     def follow(self, point: Point) -> tuple[Walk, Guide] | None:
         """The walk from a point that another model has moved to, if it has got somewhere that walks have not."""
-        return self.walk(point) if self._is_new(point) else None
+        if self._integers(point) not in self.integers:
+            return self.walk(point)
+        return self.walk(point, WIDER * self.radius) if self._is_better(point) else None
 
-    def walk(self, point: Point) -> tuple[Walk, Guide]:
-        """The walk from a point, and the guide that knows of it."""
-        walk = _completed(self.problem, self.workshop, run_tangents(self.problem, self.workshop, point))
+    def walk(self, point: Point, radius: float = np.inf) -> tuple[Walk, Guide]:
+        """The walk from a point, with a first box of this radius at most, and the guide that knows of it."""
+        walk = _completed(self.problem, self.workshop, run_tangents(self.problem, self.workshop, point, radius))
         known = replace(
             self,
             objective=min(self.objective, walk.best.objective if walk.best is not None else np.inf),
             violation=min(self.violation, point.violation, walk.point.violation),
             integers=self.integers | {self._integers(point)},
+            radius=walk.radius,
         )
         return walk, known
 
-    def _is_new(self, point: Point) -> bool:
-        if self._integers(point) not in self.integers:
-            return True
+    def _is_better(self, point: Point) -> bool:
         if np.isinf(self.objective):
             return point.violation < LESS_VIOLATION * self.violation
         return point.is_feasible(self.problem.options.feasibility_tol) and (

@@ -82,4 +82,4 @@ def arrived(problem: Problem, state: State, walk: Walk) -> State:
     """The same at the end of a walk that began at the current point; its model is to be drawn there."""
     tol = problem.options.feasibility_tol
     best, reserve = best_of((state.best, walk.best), tol), best_of((state.reserve, walk.best), tol)
-    return replace(state, point=walk.point, best=best, reserve=reserve, num_held=0)
+    return replace(state, point=walk.point, best=best, reserve=reserve, last_candidate=walk.point.w, num_held=0)

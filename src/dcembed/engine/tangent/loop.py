@@ -33,16 +33,15 @@ PROMISE_TOL = 1e-8
 MAX_REJECTED = 2
 
 
-def run_tangents(problem: Problem, workshop: Workshop, start: Point) -> Walk:
-    """Walk from a point, with its integers held, until the tangents promise nothing that they keep."""
+def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: float = np.inf) -> Walk:
+    """Walk from a point, with its integers held and a first box no larger than `radius`, until the tangents promise nothing they keep."""
     held = tangent_problem(problem, start.w)
     with open_workshop(held, workshop.journal, workshop.steps) as own:
-        return _walk(held, own, start)
+        return _walk(held, own, begin(held, start, radius))
 
 
-def _walk(problem: Problem, workshop: Workshop, start: Point) -> Walk:
+def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
     clock = workshop.journal.clock
-    state = begin(problem, start)
     for _ in workshop.steps:
         if status := clock.ended():
             return _end(problem, state, status)
@@ -57,7 +56,7 @@ def _walk(problem: Problem, workshop: Workshop, start: Point) -> Walk:
 
 def _end(problem: Problem, state: State, status: Status | None) -> Walk:
     best = None if state.point.is_feasible(problem.options.feasibility_tol) else state.best
-    return Walk(best or state.point, state.best, status)
+    return Walk(best or state.point, state.best, state.fruitful_radius, status)
 
 
 def _advance(tried: Tried, candidate: Point) -> State | None:
@@ -68,7 +67,7 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     if tried.improvement > FAIR_SHARE * tried.promise:
         grows = region.is_hit(candidate.w) and tried.improvement >= GOOD_SHARE * tried.promise
         around = region.around(candidate.w, (GROWTH if grows else 1.0) * region.radius)
-        return replace(state, point=candidate, region=around, num_rejected=0)
+        return replace(state, point=candidate, region=around, fruitful_radius=region.radius, num_rejected=0)
     radius = SHRINKAGE * min(region.radius, _length(region, candidate, state.point) or region.radius)
     if radius < SMALLEST_RADIUS or state.num_rejected + 1 == MAX_REJECTED:
         return None

@@ -25,6 +25,8 @@ class State:
         The best feasible point of this walk.
     multipliers
         The largest multipliers of the last masters.
+    fruitful_radius
+        Radius of the last box in which a step was taken.
     num_rejected
         Steps in a row that were not taken.
     """
@@ -33,10 +35,11 @@ class State:
     region: Region
     best: Point | None
     multipliers: tuple[float, ...] = ()
+    fruitful_radius: float = SMALLEST_RADIUS
     num_rejected: int = 0
 
 
-def begin(problem: Problem, start: Point) -> State:
-    """The first box around a start."""
-    region = first_region(problem.embedded, start.w, problem.box, FIRST_RADIUS, SMALLEST_RADIUS)
+def begin(problem: Problem, start: Point, radius: float) -> State:
+    """The first box around a start, of this radius at most."""
+    region = first_region(problem.embedded, start.w, problem.box, min(radius, FIRST_RADIUS), SMALLEST_RADIUS)
     return State(start, region, best_of((start,), problem.options.feasibility_tol))
