@@ -89,6 +89,9 @@ def test_exact_units_see_over_a_ridge_that_tangents_and_steps_of_one_do_not(monk
     embedding = dcembed.Embedding(valleys, [0], [1])
     result = dcembed.solve(program, embedding, start=[2.0, 0.0], options=quiet())
     assert result.x == pytest.approx([8.0, -2.0])
+    # Where the model with exact units is the problem itself, its answer is final: one more master finds nothing there.
+    assert result.history[-2].objective == pytest.approx(-2.0)
+    assert len(result.history) == 3
     monkeypatch.setattr(remedies, "has_small_networks", lambda problem: False)
     assert dcembed.solve(program, embedding, start=[2.0, 0.0], options=quiet()).x == pytest.approx([2.0, -1.0])
 

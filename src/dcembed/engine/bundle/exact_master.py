@@ -33,7 +33,7 @@ FEW_UNITS, MORE_UNITS = 16, (32,)
 # Units of all evaluations up to which networks count as small: in larger ones so few exact units make no difference.
 MAX_UNITS = 512
 # Such a master takes no more than this share of the time that is left, and never more than so many seconds.
-EXACT_SHARE, EXACT_SECONDS = 0.3, 20.0
+EXACT_SHARE, EXACT_SECONDS = 0.5, 30.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,11 @@ class ExactMaster:
     def num_units(self) -> int:
         """How many units are exact."""
         return self.written.num_units
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no tangent is left: the model is the problem."""
+        return not any(weight.any() for measured in self.written.embedded.networks for weight in measured.split.concave)
 
     @cached_property
     def start(self) -> Array:

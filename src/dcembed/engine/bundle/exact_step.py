@@ -10,7 +10,7 @@ from dcembed.embedded.open_block import open_blocks
 from dcembed.embedded.point import Point
 from dcembed.engine.bundle.exact_master import MORE_UNITS, ExactMaster, build_exact, solve_exact
 from dcembed.engine.bundle.master import TIGHT_GAP, Mastered, take_passing
-from dcembed.engine.bundle.state import State
+from dcembed.engine.bundle.state import Looked, State
 from dcembed.engine.bundle.unit_ranges import bound_units
 from dcembed.engine.problem import Problem
 from dcembed.engine.workshop import Workshop, take_candidate
@@ -18,14 +18,16 @@ from dcembed.solvers.base import SolveStatus
 
 
 def solve_exactly(problem: Problem, workshop: Workshop, state: State) -> tuple[State, Mastered]:
-    """Solve a master with exact units. One that has all there are, or that takes too long, is the last around this point."""
+    """Solve a master with exact units. One that has all there are, or that takes too long twice, is the last around this point."""
     blocks = state.blocks
     if blocks is None:
         blocks = tuple(open_blocks(problem.embedded, bound_units(problem, workshop.host, workshop.journal.clock)))
     exact = build_exact(problem, blocks, state.point, state.max_exact)
     mastered = _solve(problem, workshop, state, exact)
-    is_last = exact.num_units < state.max_exact or mastered.solution.status is not SolveStatus.OPTIMAL
-    return replace(state, blocks=blocks, num_exact=MORE_UNITS[-1] if is_last else state.max_exact), mastered
+    is_cut = mastered.solution.status is not SolveStatus.OPTIMAL
+    is_last = state.looked.is_cut if is_cut else exact.num_units < state.max_exact
+    looked = Looked(MORE_UNITS[-1] if is_last else state.max_exact, is_cut, exact.is_whole and not is_cut)
+    return replace(state, blocks=blocks, looked=looked), mastered
 
 
 def _solve(problem: Problem, workshop: Workshop, state: State, exact: ExactMaster) -> Mastered:

@@ -9,7 +9,7 @@ from dcembed.engine.bundle.exact_master import FEW_UNITS, MORE_UNITS, has_small_
 from dcembed.engine.bundle.look_ahead import look_ahead, num_looks, step_columns
 from dcembed.engine.bundle.master import TIGHT_GAP, tightened
 from dcembed.engine.bundle.model import recenter, turn
-from dcembed.engine.bundle.state import State, redrawn
+from dcembed.engine.bundle.state import Looked, State, redrawn
 from dcembed.engine.problem import Problem
 from dcembed.run.clock import Clock
 
@@ -24,17 +24,17 @@ Remedy = Callable[[Problem, State, float, Clock], State | None]
 
 def look_exactly(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
     """A model in which the few units that matter most are exact."""
-    if state.num_exact or not has_small_networks(problem):
+    if state.looked.num_units or not has_small_networks(problem):
         return None
     return replace(state, max_exact=FEW_UNITS)
 
 
 def look_more_exactly(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
-    """A model in which more units are exact."""
-    more = next((number for number in MORE_UNITS if number > state.num_exact), None)
+    """A model in which more units are exact; one that had too little time is given more first."""
+    more = next((number for number in MORE_UNITS if number > state.looked.num_units), None)
     if more is None or not has_small_networks(problem):
         return None
-    return replace(state, max_exact=more)
+    return replace(state, max_exact=state.looked.num_units if state.looked.is_cut else more)
 
 
 def solve_better(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
@@ -67,14 +67,14 @@ def raise_penalty(problem: Problem, state: State, gap: float, clock: Clock) -> S
     """An infeasible point calls for a larger penalty, as long as there is one."""
     if state.point.is_feasible(problem.options.feasibility_tol) or state.penalty.is_largest:
         return None
-    return replace(state, penalty=state.penalty.grown(), model=recenter(state.model, state.point), num_exact=0)
+    return replace(state, penalty=state.penalty.grown(), model=recenter(state.model, state.point), looked=Looked())
 
 
 def return_to_feasible(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
     """Feasible points were met on the way: from the best of them the restrictions alone, without slack, stay feasible."""
     if state.point.is_feasible(problem.options.feasibility_tol) or state.reserve is None:
         return None
-    back = replace(state, point=state.reserve, reserve=None, penalty=state.penalty.hardened(), num_exact=0)
+    back = replace(state, point=state.reserve, reserve=None, penalty=state.penalty.hardened(), looked=Looked())
     return redrawn(problem, back, state.model.region.radius, clock)
 
 
@@ -101,7 +101,9 @@ REMEDIES: tuple[Remedy, ...] = (
 
 
 def remedy(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
-    """The state after the first remedy that applies; None where nothing is left to try."""
+    """The state after the first remedy that applies; None where nothing is left to try, or where the problem itself promised nothing."""
+    if state.looked.is_whole and state.point.is_feasible(problem.options.feasibility_tol):
+        return None
     for each in REMEDIES:
         if (after := each(problem, state, gap, clock)) is not None:
             return after

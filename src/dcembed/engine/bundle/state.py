@@ -16,6 +16,25 @@ from dcembed.run.clock import Clock
 from dcembed.run.penalty import Penalty, initial_penalty
 
 
+@dataclass(frozen=True)
+class Looked:
+    """What masters with exact units have shown around a point.
+
+    Parameters
+    ----------
+    num_units
+        How many units could be exact in the last of them, 0 before the first.
+    is_cut
+        Whether it had too little time.
+    is_whole
+        Whether one was the problem itself, and solved: what it has found cannot be better.
+    """
+
+    num_units: int = 0
+    is_cut: bool = False
+    is_whole: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """The current point, the model around it, and what is counted.
@@ -40,8 +59,8 @@ class State:
         How many of the next masters hold the integers of the point.
     max_exact
         How many units may be exact in the next master; 0 for one without.
-    num_exact
-        How many could be in the last such master around this point.
+    looked
+        What masters with exact units have shown.
     blocks
         The networks on the whole host, once a master with exact units has asked for them.
     """
@@ -59,7 +78,7 @@ class State:
     num_failed: int = 0
     num_held: int = 0
     max_exact: int = 0
-    num_exact: int = 0
+    looked: Looked = Looked()
     blocks: tuple[OpenBlock, ...] | None = None
 
 

@@ -12,7 +12,7 @@ from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.bundle.exact_step import solve_exactly
 from dcembed.engine.bundle.master import Mastered, num_held_steps, solve_master
 from dcembed.engine.bundle.model import Learned, learn, move
-from dcembed.engine.bundle.state import State
+from dcembed.engine.bundle.state import Looked, State
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
@@ -106,7 +106,13 @@ def _go(problem: Problem, state: State, learned: Learned, point: Point, share: f
         penalty = penalty.grown()
     model = move(problem, learned, point, share, clock)
     return replace(
-        state, point=point, penalty=penalty, model=model, num_fruitless=0, num_exact=0, fruitful_radius=state.model.region.radius
+        state,
+        point=point,
+        penalty=penalty,
+        model=model,
+        num_fruitless=0,
+        looked=Looked(is_whole=state.looked.is_whole),
+        fruitful_radius=state.model.region.radius,
     )
 
 
