@@ -11,10 +11,11 @@ from dcembed import AffineInputs, ConeConstraint, Embedding, Indicator, Program
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.verify import measure_host
 from dcembed.program.tightening import tighten
+from dcembed.run.clock import Clock
 from dcembed.run.pool import Corners, Pool, random_cost
 from dcembed.run.sampling import draw, draw_near
 from dcembed.run.space import Space
-from dcembed.solvers.base import Limits, SessionOptions
+from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend
 from problems import random_mlp
@@ -46,7 +47,7 @@ def pool_of(space: Space, rng: np.random.Generator) -> Pool:
     pool = Pool().with_point(space, inside) if np.isclose(measure_host(space.host, inside)[1], 0.0) else Pool()
     with closing(Corners(space, solver)) as corners:
         for _ in range(3):
-            pool = corners.enlarge(pool, rng, Limits())
+            pool = corners.enlarge(pool, rng, Clock(np.inf))
     return pool
 
 

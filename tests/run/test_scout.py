@@ -21,7 +21,7 @@ from dcembed.run.sampling import draw
 from dcembed.run.scoring import find_followers, merit_gradient, score_points
 from dcembed.run.scout import Scout
 from dcembed.run.space import Space
-from dcembed.solvers.base import Limits, SessionOptions
+from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend
 from problems import binary_problem, box_problem, indicator_problem, level_problem, random_mlp
@@ -186,7 +186,7 @@ def test_on_its_way_down_no_point_gets_worse_or_leaves_the_host(problem):
     solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
     with closing(Corners(space, solver)) as corners:
         pool = corners.enlarge(
-            Pool().with_point(space, np.clip(np.zeros(space.host.num_columns), space.host.lb, space.host.ub)), rng, Limits()
+            Pool().with_point(space, np.clip(np.zeros(space.host.num_columns), space.host.lb, space.host.ub)), rng, Clock(np.inf)
         )
     followers, w = find_followers(space), draw(space, pool, rng, 40)
     penalty = np.full(40, 5.0)

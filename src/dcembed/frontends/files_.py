@@ -182,6 +182,7 @@ def write_solution(path: str | Path, result: Result) -> None:
     record = {
         "dcembed": __version__,
         "status": result.status.name,
+        "reason": result.reason,
         "is_feasible": result.is_feasible,
         "sense": "maximize" if result.program.maximize else "minimize",
         "objective": result.objective if found else None,

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.program.derive import without_objective
+from dcembed.run.clock import Clock
 from dcembed.run.space import Space
 from dcembed.solvers.base import Limits
 from dcembed.solvers.failover import LastingSession, Solver
@@ -19,8 +20,9 @@ NUM_MORE_CORNERS = 2
 # Points of equal integers that are kept, the latest; and how many choices of integers are.
 MAX_POINTS = 24
 MAX_GROUPS = 16
-# A random objective need not be optimal: any point of the host will do.
-CORNER_GAP = 0.1
+# A random objective need not be optimal: any point of the host will do. None may take more than this share of the time that is left.
+CORNER_GAP = 0.5
+CORNER_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class Corners:
         self._space, self._session = space, LastingSession(program, solver)
         self._num_rounds = 0
 
-    def enlarge(self, pool: Pool, rng: np.random.Generator, limits: Limits) -> Pool:
+    def enlarge(self, pool: Pool, rng: np.random.Generator, clock: Clock) -> Pool:
         """The pool with a few corners more; with the same ones where every column is free inside its bounds, or the solver finds none."""
         if not self._space.tied.any():
             return pool
@@ -67,7 +69,7 @@ class Corners:
         continuous = self._space.tied & ~host.integer & self._space.is_bounded
         self._session.set_bounds(host.lb, host.ub)
         for _ in range(number):
-            w = self._find(rng, limits)
+            w = self._find(rng, clock.limits())
             if w is None:
                 break
             pool = pool.with_point(self._space, w)
@@ -84,7 +86,7 @@ class Corners:
         """Where an objective with random coefficients is best. Columns without bounds have none, so that it is bounded."""
         space = self._space
         self._session.set_cost(random_cost(space, rng), 0.0)
-        w = self._session.solve(replace(limits, gap=CORNER_GAP)).x
+        w = self._session.solve(replace(limits, gap=CORNER_GAP, seconds=CORNER_SHARE * limits.seconds)).x
         if w is None or not np.isfinite(w).all():
             return None
         return np.clip(np.where(space.host.integer, np.round(w), w), space.host.lb, space.host.ub)

@@ -106,7 +106,7 @@ class Scout:
             return []
         number = self._num_points()
         near = [self._draw_near(best, number // 2)] if best is not None else []
-        drawn = self._distinct(np.vstack([draw(self._space, self._pool, self._rng, number), *near, *self._ends]))
+        drawn = self._distinct(np.vstack([draw(self._space, self._pool, self._rng, number), *near, *list(self._ends)[-number // 2 :]]))
         scored = self._improve(self._score(drawn), penalty)
         return [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
 
@@ -143,7 +143,7 @@ class Scout:
         return [int(index) for index in new[np.argsort(tried, kind="stable")]]
 
     def _enlarge(self) -> None:
-        self._pool = self._corners.enlarge(self._pool, self._rng, self._clock.limits())
+        self._pool = self._corners.enlarge(self._pool, self._rng, self._clock)
 
     def _draw_near(self, w: Array, number: int) -> Array:
         return draw_near(self._space, self._pool, w, self._rng, number)
