@@ -11,12 +11,15 @@ from functools import partial
 
 from benchmarks.harness.metrics import references
 from benchmarks.harness.records import RESULTS, read_records
+from benchmarks.problems import avoidance, grids
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.instance import Instance
+from benchmarks.problems.many_inputs import build_many_inputs, many_inputs_sizes
 from benchmarks.problems.pooling import optimum, pooling_from_two_starts
 from benchmarks.problems.qp import build_qp, network_path, read_qp_size
+from benchmarks.studies.integers import OPTIMA, build_case
 
-QP_SECONDS, POOLING_SECONDS = 30.0, 30.0
+QP_SECONDS, POOLING_SECONDS, GRID_SECONDS, AVOIDANCE_SECONDS, MANY_INPUTS_SECONDS, INTEGER_SECONDS = 30.0, 30.0, 2.0, 20.0, 40.0, 10.0
 POOLING_SIZES = (5, 6, 7)
 
 
@@ -69,7 +72,49 @@ def pooling_cases() -> list[Case]:
     ]
 
 
-FAMILIES: dict[str, Callable[[], list[Case]]] = {"qp": qp_cases, "pooling": pooling_cases}
+def grid_cases() -> list[Case]:
+    """Small networks in one and two inputs, whose optimum a grid shows."""
+    return [
+        Case(
+            f"grid-{number}",
+            lambda number=number: grids.build_grid_problem(number).instance,
+            ("dcembed",),
+            GRID_SECONDS,
+            lambda number=number: grids.build_grid_problem(number).optimum,
+        )
+        for number in range(grids.NUM_PROBLEMS)
+    ]
+
+
+def avoidance_cases() -> list[Case]:
+    """Extremes and margins of networks with five inputs over boxes."""
+    return [
+        Case(f"avoidance-{number}", partial(avoidance.build_avoidance, number), ("dcembed", "attack"), AVOIDANCE_SECONDS)
+        for number in range(avoidance.NUM_PROBLEMS)
+    ]
+
+
+def many_inputs_cases() -> list[Case]:
+    """One output of a network in hundreds and thousands of inputs over a ball."""
+    return [
+        Case(f"many-{size}", partial(build_many_inputs, size, 0), ("dcembed", "attack"), MANY_INPUTS_SECONDS)
+        for size in many_inputs_sizes()
+    ]
+
+
+def integer_cases() -> list[Case]:
+    """Small networks behind many integers, with the full encoding beside them."""
+    return [Case(name, partial(build_case, name), ("dcembed", "big-m"), INTEGER_SECONDS, lambda name=name: OPTIMA[name]) for name in OPTIMA]
+
+
+FAMILIES: dict[str, Callable[[], list[Case]]] = {
+    "qp": qp_cases,
+    "pooling": pooling_cases,
+    "grid": grid_cases,
+    "avoidance": avoidance_cases,
+    "many": many_inputs_cases,
+    "integers": integer_cases,
+}
 
 
 def find_cases(names: Iterable[str]) -> list[Case]:
