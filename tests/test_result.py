@@ -66,7 +66,7 @@ def test_history_has_one_record_per_subproblem():
 
 
 def test_the_log_says_what_auto_has_chosen(capsys):
-    for sizes, chosen in (((2, 8, 6, 1), "lazy + local"), ((2, 8, 1), "lazy + global")):
+    for sizes, chosen in (((2, 8, 6, 1), "tangents + lazy + local"), ((2, 8, 1), "tangents + lazy + global")):
         program, embedding = box_problem(random_mlp(0, sizes), np.ones(2), 1.0)
         dcembed.solve(program, embedding, options=quiet(verbose=True))
         assert f"penalty convex-concave procedure, {chosen}, on highs" in capsys.readouterr().out

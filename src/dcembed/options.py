@@ -71,8 +71,8 @@ class Options:
         Where the network is split: "global", one split for the whole input space, or "local", one for a box around the current
         point, with lazy only. "auto" is "local" for lazy on networks of more than one stage, as far as memory allows.
     tangents
-        Whether steps on plain tangents of the networks go first, with lazy only, where the host has no integers: the first good points
-        come without bounds, splits and cuts then. False is the difference-of-convex procedure alone.
+        Whether steps on plain tangents of the networks go first, with lazy only; integers are held meanwhile. The first good points come
+        without bounds, splits and cuts then. False is the difference-of-convex procedure alone.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth

@@ -1,1 +1,1 @@
-"""Penalty convex-concave procedure: subproblems, penalty, starts, the loop."""
+"""The engine: the search over starts, the strategy of one start, and a folder for each of its loops."""

@@ -74,7 +74,8 @@ class Problem:
     def has_tangents(self) -> bool:
         """Whether there are steps on plain tangents: something continuous moves a network, and the user has not switched them off."""
         embedded = self.embedded
-        return self.options.tangents and not bool(embedded.integer[embedded.input_columns].all())
+        moves = not bool(embedded.integer[embedded.input_columns].all())
+        return self.options.tangents and self.options.formulation == "lazy" and moves
 
     @property
     def has_switched_rows(self) -> bool:

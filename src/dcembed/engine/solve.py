@@ -50,6 +50,7 @@ def solve(
 
 def _announce(problem: Problem, journal: Journal) -> None:
     epigraph, options = problem.subproblem.epigraph, problem.options
-    method = f"penalty convex-concave procedure, {options.formulation} + {options.decomposition}"
+    models = (*(["tangents"] if problem.has_tangents else []), options.formulation, options.decomposition)
+    method = f"penalty convex-concave procedure, {' + '.join(models)}"
     sizes = count_sizes(problem.embedded, epigraph.num_columns, epigraph.num_rows, problem.subproblem.num_slacks)
     journal.announce(method, problem.solver.backend, sizes)
