@@ -25,6 +25,7 @@ from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import build_problem
 from dcembed.engine.region import first_region
 from dcembed.engine.start import run_start
+from dcembed.engine.workshop import Steps
 from dcembed.network.bounds import bound
 from dcembed.program.tightening import Box
 from dcembed.run.arguments import read_arguments
@@ -296,7 +297,7 @@ def test_a_solver_that_repeats_itself_ends_a_start(monkeypatch):
         problem = build_problem(journal.embedded, quiet(solver="scip"))
         host = open_host(problem.embedded, problem.box, problem.solver)
         start = measure_point(problem.embedded, find_start(host, Limits()).x)
-        outcome = run_start(problem, start, 0, (), journal)
+        outcome = run_start(problem, start, Steps(0, 1000), (), journal)
     assert outcome.status is dcembed.Status.LOCALLY_INFEASIBLE
     assert len(journal.history) < 50
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from itertools import pairwise
 
 import numpy as np
@@ -25,12 +26,14 @@ def patched(monkeypatch, statuses=(), num_steps: int = 3) -> list[np.ndarray]:
     """Starts that end where they began, with these statuses one after the other and the last for all others; where they began."""
     begun = []
 
-    def run_start(problem, point, number, settled, journal):
+    def run_start(problem, point, steps, settled, journal):
         begun.append(point.w)
-        for step in range(num_steps):
-            journal.step(Step(number, step + 1, point, point, 1.0, "step"))
-        status = statuses[min(number, len(statuses) - 1)] if statuses else Status.LOCALLY_SOLVED
-        return Outcome(journal.clock.ended() or status, point, point if point.is_feasible(1e-5) else None)
+        for step in itertools.islice(steps, num_steps):
+            journal.step(Step(steps.start, step, point, point, 1.0, "step"))
+        status = statuses[min(steps.start, len(statuses) - 1)] if statuses else Status.LOCALLY_SOLVED
+        best = point if point.is_feasible(1e-5) else None
+        # None of them was left: they have had all their steps.
+        return Outcome(journal.clock.ended() or status, point, best, num_steps=problem.options.max_iterations)
 
     monkeypatch.setattr(search, "run_start", run_start)
     return begun
@@ -83,13 +86,13 @@ def test_until_the_limit_means_until_the_limit(monkeypatch):
 def test_a_time_limit_among_further_starts_leaves_a_settled_point_settled(monkeypatch):
     begun = []
 
-    def run_start(problem, point, number, settled, journal):
+    def run_start(problem, point, steps, settled, journal):
         begun.append(point)
-        if number == 0:
+        if steps.start == 0:
             return Outcome(Status.LOCALLY_SOLVED, point, point)
         while journal.clock.ended() is None:
             pass
-        return Outcome(Status.TIME_LIMIT, point, worse if number else None)
+        return Outcome(Status.TIME_LIMIT, point, worse)
 
     monkeypatch.setattr(search, "run_start", run_start)
     worse = None
@@ -235,3 +238,29 @@ def test_small_networks_of_many_pieces_end_at_the_best_of_a_grid(seed, num_input
     result = run({"search": "converge"}, (program, embedding))
     assert result.is_feasible
     assert result.objective <= best + 0.01 * spread
+
+
+def test_the_best_of_the_starts_that_were_left_is_taken_up_again(monkeypatch):
+    monkeypatch.setattr(search, "PROBE_STEPS", 2)
+    program, embedding = box_problem(random_mlp(2, (3, 16, 12, 1)), np.ones(3), 0.2, limit=0.0)
+    result = dcembed.solve(program, embedding, options=quiet(max_starts=6))
+    made = [(record.start, record.number) for record in result.history]
+    assert result.status is Status.LOCALLY_SOLVED
+    assert len(made) == len(set(made))
+    # Others were made in between, and its steps are counted on.
+    again = next(index for index in range(1, len(made)) if made[index][1] == 3)
+    assert made[again - 1][0] != made[again][0] or made[again - 1][1] == 2
+    assert any(start != made[again][0] for start, _ in made[:again])
+    # What is reported was finished.
+    best = min((record for record in result.history if record.is_incumbent), key=lambda record: record.objective)
+    assert max(number for start, number in made if start == best.start) > 2
+
+
+def test_a_single_start_is_never_left(monkeypatch):
+    monkeypatch.setattr(search, "PROBE_STEPS", 1)
+    program, embedding = level_problem(9)
+    for options in ({"max_starts": 1}, {"search": "converge", "max_starts": 2}):
+        result = dcembed.solve(program, embedding, options=quiet(**options))
+        made = [(record.start, record.number) for record in result.history]
+        assert made == sorted(made)
+        assert max(number for start, number in made if start == 0) > 1

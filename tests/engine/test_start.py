@@ -19,6 +19,7 @@ from dcembed.embedded.point import measure_point
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.start import run_start
+from dcembed.engine.workshop import Steps
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import open_journal
 from problems import FORMULATIONS, binary_problem, indicator_problem, level_problem, quiet
@@ -34,7 +35,9 @@ def prepared(name: str, formulation: str) -> tuple[Problem, dcembed.Program, dce
 def started(problem: Problem, program, embedding, settled=()) -> tuple[Outcome, list]:
     """The outcome of the start at the origin, and the trace that the journal heard."""
     with open_journal(read_arguments(program, embedding, None, quiet())) as journal:
-        outcome = run_start(problem, measure_point(problem.embedded, np.zeros(problem.embedded.host.num_columns)), 0, settled, journal)
+        outcome = run_start(
+            problem, measure_point(problem.embedded, np.zeros(problem.embedded.host.num_columns)), Steps(0, 1000), settled, journal
+        )
     kept = journal.incumbent
     assert (outcome.best is not None) == kept.is_feasible
     assert outcome.best is None or outcome.best.objective <= kept.point.objective + 1e-12

@@ -25,12 +25,15 @@ class Outcome:
         The best feasible point that it met, None for none.
     backend
         The solver that carried it to the end, where that is known.
+    num_steps
+        Steps that it has made.
     """
 
     status: Status
     point: Point
     best: Point | None
     backend: Backend | None = None
+    num_steps: int = 0
 
     @property
     def is_settled(self) -> bool:

@@ -12,6 +12,7 @@ from dcembed.engine.flat import is_flat
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem, carried_by
 from dcembed.engine.start import run_start
+from dcembed.engine.workshop import Steps
 from dcembed.result import Status
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
@@ -25,14 +26,18 @@ from dcembed.run.starts import find_start, measure_start, no_start, report
 FINAL = (Status.UNBOUNDED, Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)
 # Starts of ours in a row that may end at a limit or with a failure before the search does.
 MAX_FAILED_STARTS = 3
+# Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
+# point. The best of those that were left is taken up again after so many other starts, and before the search ends.
+PROBE_STEPS, MAX_OTHERS = 30, 3
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, and why in a person's words."""
+    """How a run ended, and why in a person's words; a final one comes at once, others after the best start has been finished."""
 
     status: Status
     reason: str
+    is_final: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +68,13 @@ def search(problem: Problem, journal: Journal) -> Ending:
     """Run from start after start until one of the endings is reached."""
     with _open(problem, journal) as here:
         progress = Progress()
-        while (ending := _ending(here, progress)) is None:
-            start = _next_start(here, progress)
-            if isinstance(start, Ending):
-                return start
-            progress = _run(here, progress, start)
-        return ending
+        while True:
+            turn = _ending(here, progress) or _next_turn(here, progress)
+            if isinstance(turn, Ending) and not turn.is_final and (best := _best_if_left(here, progress)) is not None:
+                turn = best
+            if isinstance(turn, Ending):
+                return turn
+            progress = _take_up(here, progress, turn) if isinstance(turn, int) else _run(here, progress, turn)
 
 
 @contextmanager
@@ -89,11 +95,11 @@ def _ending(here: Search, progress: Progress) -> Ending | None:
     if stopped := here.journal.clock.ended():
         return _stopped(here, progress, stopped)
     if outcomes[-1].status in FINAL:
-        return Ending(progress.status, f"start {len(outcomes) - 1} ended with {outcomes[-1].status.name}")
+        return Ending(progress.status, f"start {len(outcomes) - 1} ended with {outcomes[-1].status.name}", is_final=True)
     if len(outcomes) < len(here.given):
         return None
     failed = outcomes[-MAX_FAILED_STARTS:]
-    if len(outcomes) >= MAX_FAILED_STARTS and not any(outcome.is_settled for outcome in failed):
+    if len(outcomes) >= MAX_FAILED_STARTS and not any(outcome.is_settled or _is_left(here, outcome) for outcome in failed):
         return Ending(progress.status, f"{MAX_FAILED_STARTS} starts in a row ended with {', '.join({o.status.name: 0 for o in failed})}")
     if options.num_starts is not None and len(outcomes) >= options.num_starts:
         return Ending(progress.status, f"{_count(len(outcomes))}, as many as asked for")
@@ -110,12 +116,15 @@ def _stopped(here: Search, progress: Progress, status: Status) -> Ending:
     what = "interrupted" if status is Status.INTERRUPTED else "the time limit was reached"
     reason = f"{what} after {_count(len(progress.outcomes))}"
     if status is Status.TIME_LIMIT and is_settled and here.problem.options.search != "until-limit":
-        return Ending(Status.LOCALLY_SOLVED, reason)
-    return Ending(status, reason)
+        return Ending(Status.LOCALLY_SOLVED, reason, is_final=True)
+    return Ending(status, reason, is_final=True)
 
 
-def _next_start(here: Search, progress: Progress) -> Array | Ending:
-    """The user's starts, then the optimum of the host alone, then what the scout finds."""
+def _next_turn(here: Search, progress: Progress) -> Array | int | Ending:
+    """A start that was left, by its number, if it is the best after several others; else a further one: the user's, then ours."""
+    best = _best_if_left(here, progress)
+    if best is not None and len(progress.outcomes) - best > MAX_OTHERS:
+        return best
     number, clock = len(progress.outcomes), here.journal.clock
     if number < len(here.given):
         return here.given[number]
@@ -125,30 +134,72 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
         if solution.x is not None:
             return solution.x
         if number == 0:
-            return Ending(no_start(solution), "the solver found no point of the host")
+            return Ending(no_start(solution), "the solver found no point of the host", is_final=True)
+    return _scouted(here, progress)
+
+
+def _scouted(here: Search, progress: Progress) -> Array | Ending:
+    """What the scout finds."""
     with here.journal.log.working("looking for another start"):
         best = _best(progress)
         w = here.scout.next(best.w if best is not None else None, _penalty(here, progress.outcomes[0].point))
     if w is not None:
         return w
-    if stopped := clock.ended():
+    if stopped := here.journal.clock.ended():
         return _stopped(here, progress, stopped)
-    return Ending(progress.status, f"no further start could be drawn after {_count(number)}: all points found were starts or ends before")
+    number = _count(len(progress.outcomes))
+    return Ending(progress.status, f"no further start could be drawn after {number}: all points found were starts or ends before")
 
 
 def _run(here: Search, progress: Progress, w: Array) -> Progress:
     """Run from a point of the host, or from a better one where no network has a slope there."""
-    problem, journal, earlier = here.problem, here.journal, progress.outcomes
-    number, num_steps = len(earlier), len(journal.history)
-    point = measure_start(problem.embedded, w)
+    journal, number = here.journal, len(progress.outcomes)
+    point = measure_start(here.problem.embedded, w)
     journal.start(number, point)
     here.scout.hear_start(point.w)
+    limit = here.problem.options.max_iterations
+    steps = Steps(number, min(PROBE_STEPS, limit) if _probes(here) else limit)
+    return _go(here, progress, _left(here, point, number), steps)
+
+
+def _take_up(here: Search, progress: Progress, number: int) -> Progress:
+    """Go on with a start that was left."""
+    left = progress.outcomes[number]
+    return _go(here, progress, left.point, Steps(number, here.problem.options.max_iterations, left.num_steps))
+
+
+def _go(here: Search, progress: Progress, point: Point, steps: Steps) -> Progress:
+    problem, earlier, taken = here.problem, progress.outcomes, steps.number
     settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
     carried = carried_by(problem, earlier[-1].backend if earlier else None)
-    outcome = run_start(carried, _left(here, point, number), number, settled, journal)
+    outcome = run_start(carried, point, steps, settled, here.journal)
     here.scout.hear_end(outcome.point.w)
-    patience = heard(progress.patience, outcome.point, outcome.best, len(journal.history) - num_steps, problem.options.objective_tol)
-    return Progress((*earlier, outcome), patience)
+    is_new = steps.start == len(earlier)
+    patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
+    return Progress((*earlier[: steps.start], outcome, *earlier[steps.start + 1 :]), patience)
+
+
+def _probes(here: Search) -> bool:
+    """Whether starts are left after some steps, since others follow."""
+    options = here.problem.options
+    return options.search != "converge" and options.num_starts != 1
+
+
+def _is_left(here: Search, outcome: Outcome) -> bool:
+    return outcome.status is Status.ITERATION_LIMIT and outcome.num_steps < here.problem.options.max_iterations
+
+
+def _best_if_left(here: Search, progress: Progress) -> int | None:
+    """The number of the best start if it was left before it settled."""
+    if not progress.outcomes:
+        return None
+    number, outcome = min(enumerate(progress.outcomes), key=lambda each: _rank(each[1]))
+    return number if _is_left(here, outcome) else None
+
+
+def _rank(outcome: Outcome) -> tuple[bool, float]:
+    """Feasible starts by their objective, then the others by their violation."""
+    return (False, outcome.best.objective) if outcome.best is not None else (True, outcome.point.violation)
 
 
 def _left(here: Search, point: Point, number: int) -> Point:

@@ -19,13 +19,13 @@ from dcembed.engine.workshop import Steps, open_workshop
 from dcembed.run.journal import Journal
 
 
-def run_start(problem: Problem, point: Point, number: int, settled: Sequence[Array], journal: Journal) -> Outcome:
+def run_start(problem: Problem, point: Point, steps: Steps, settled: Sequence[Array], journal: Journal) -> Outcome:
     """Run from a point; `settled` are points where earlier starts have ended, at which this one has nothing to add."""
-    with open_workshop(problem, journal, Steps(number, problem.options.max_iterations)) as workshop:
+    with open_workshop(problem, journal, steps) as workshop:
         if problem.options.formulation == "lazy":
             outcome = run_strategy(problem, workshop, point, settled)
         else:
             outcome = run_ccp(problem, workshop, point)
         backend = workshop.master.solver.backend
         journal.use(backend)
-    return replace(outcome, backend=backend)
+    return replace(outcome, backend=backend, num_steps=steps.number)

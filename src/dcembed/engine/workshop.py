@@ -83,10 +83,10 @@ class Master:
 
 
 class Steps:
-    """Numbers of the steps of one start, counted through all its loops."""
+    """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again."""
 
-    def __init__(self, start: int, limit: int) -> None:
-        self.start, self.number = start, 0
+    def __init__(self, start: int, limit: int, taken: int = 0) -> None:
+        self.start, self.number = start, taken
         self._limit = limit
 
     def __iter__(self) -> Iterator[int]:

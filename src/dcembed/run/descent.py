@@ -7,6 +7,8 @@ their integers, that the gradient likes best. Integers stay. The best of each po
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dcembed.arrays import Array
@@ -25,15 +27,25 @@ SQUARE_MEMORY = 0.99
 TINY = 1e-12
 
 
-def descend(space: Space, pool: Pool, followers: Followers, w: Array, penalty: Array) -> Array:
-    """The best points (k, n) on the ways down from `w`, each by its own penalty (k,)."""
+def descend(
+    space: Space,
+    pool: Pool,
+    followers: Followers,
+    w: Array,
+    penalty: Array,
+    num_steps: int = NUM_STEPS,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Array:
+    """The best points (k, n) on the ways down from `w`, each by its own penalty (k,), in so many steps while there is time."""
     moves = ~space.tied & ~space.host.integer & (space.is_bounded | space.is_input)
     points = score_points(space, followers, w)
     best, best_merit = points.w.copy(), _merit(points, penalty)
     mean, square = np.zeros(w.shape), np.zeros(w.shape)
     targets = _targets(space, pool, w)
-    for number in range(NUM_STEPS):
-        size = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (number / (NUM_STEPS - 1))
+    for number in range(num_steps):
+        if is_over():
+            break
+        size = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (number / (num_steps - 1))
         gradient = merit_gradient(space, followers, points, penalty) * space.width
         mean = MEMORY * mean + (1 - MEMORY) * gradient
         square = SQUARE_MEMORY * square + (1 - SQUARE_MEMORY) * gradient**2

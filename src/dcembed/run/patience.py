@@ -50,13 +50,13 @@ class Patience:
         return f"nothing better in {fruitless} starts since start {self.best_start}, with {self.work - self.best_work} steps after {self.best_work}"
 
 
-def heard(patience: Patience, end: Point, best: Point | None, num_steps: int, objective_tol: float) -> Patience:
-    """After one start more, which ended at `end`, met the feasible point `best` (None for none) and made so many steps."""
-    after = replace(patience, num_starts=patience.num_starts + 1, work=patience.work + num_steps + 1)
+def heard(patience: Patience, end: Point, best: Point | None, num_steps: int, objective_tol: float, is_new: bool = True) -> Patience:
+    """After a start, new or taken up again, which ended at `end`, met the feasible point `best` (None for none) and made so many steps."""
+    after = replace(patience, num_starts=patience.num_starts + is_new, work=patience.work + num_steps + is_new)
     if best is not None:
         is_better = best.objective < patience.objective - objective_tol * max(1.0, abs(best.objective))
         found = replace(after, objective=best.objective, violation=0.0)
     else:
         is_better = end.violation < LESS_VIOLATED * patience.violation
         found = replace(after, violation=end.violation)
-    return replace(found, best_start=patience.num_starts, best_work=after.work) if is_better else after
+    return replace(found, best_start=after.num_starts - 1, best_work=after.work) if is_better else after

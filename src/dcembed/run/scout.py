@@ -26,11 +26,14 @@ MAX_ENTRIES = 2_000_000
 # Points in a batch, however cheap or dear they are.
 MIN_POINTS = 16
 MAX_POINTS = 512
-# Points that are improved, as many as this many multiplications allow; each takes so many passes of the networks.
+# Points that are improved, as many as this many multiplications allow; each step takes so many passes of the networks.
 MAX_DESCENTS = 64
 MIN_DESCENTS = 8
 DESCENT_COST = 500_000_000
-DESCENT_PASSES = 3 * NUM_STEPS
+STEP_PASSES = 3
+# Each batch has twice the points of the one before and, at first, twice the steps, up to so many times as many: where the first starts
+# have not brought the best, a wider look is worth more than further starts.
+MAX_WIDTH, MAX_LENGTH = 16, 4
 # Valleys are looked for with the penalty, and with this many times as much.
 FIRMNESS = 100.0
 # Starts from each batch: valleys, and one point that is anywhere.
@@ -55,6 +58,7 @@ class Scout:
         self._corners, self._followers = Corners(space, solver), find_followers(space)
         self._rng = np.random.default_rng(seed)
         self._pool = Pool()
+        self._num_batches = 0
         self._queue: deque[Array] = deque()
         self._ends: deque[Array] = deque(maxlen=MEMORY)
         self._known: deque[Array] = deque(maxlen=MEMORY)
@@ -108,11 +112,15 @@ class Scout:
         near = [self._draw_near(best, number // 2)] if best is not None else []
         drawn = self._distinct(np.vstack([draw(self._space, self._pool, self._rng, number), *near, *list(self._ends)[-number // 2 :]]))
         scored = self._improve(self._score(drawn), penalty)
+        self._num_batches += 1
         return [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
 
     def _improve(self, scored: Points, penalty: float) -> Points:
         """The points, with what becomes of the best valleys among them on their way down in their place."""
-        number = min(MAX_DESCENTS, DESCENT_COST // (DESCENT_PASSES * evaluation_cost(self._space.embedded) + 1))
+        width, length = self._effort
+        num_steps = length * NUM_STEPS
+        cost = STEP_PASSES * num_steps * evaluation_cost(self._space.embedded) + 1
+        number = min(width * MAX_DESCENTS, width * length * DESCENT_COST // cost)
         if number < MIN_DESCENTS or self._clock.ended():
             return scored
         neighbours = find_neighbours(self._space.places(scored.w))
@@ -121,7 +129,7 @@ class Scout:
         value_of = {index: value for value, valleys in reversed(ways) for index in valleys}
         chosen, values = np.array([*value_of], dtype=np.int64), np.array([*value_of.values()])
         w = scored.w.copy()
-        w[chosen] = descend(self._space, self._pool, self._followers, w[chosen], values)
+        w[chosen] = descend(self._space, self._pool, self._followers, w[chosen], values, num_steps, lambda: self._clock.ended() is not None)
         return self._score(w)
 
     def _choose(self, scored: Points, penalty: float) -> list[Array]:
@@ -168,5 +176,12 @@ class Scout:
 
     def _num_points(self) -> int:
         entries = self._space.host.num_columns + self._space.host.num_rows
-        affordable = min(MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
-        return int(np.clip(affordable, MIN_POINTS, MAX_POINTS))
+        width = self._effort[0]
+        affordable = min(width * MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
+        return int(np.clip(affordable, MIN_POINTS, width * MAX_POINTS))
+
+    @property
+    def _effort(self) -> tuple[int, int]:
+        """How many times the points and the steps of the first batch the next one has."""
+        growth = 2 ** min(self._num_batches, 20)
+        return min(growth, MAX_WIDTH), min(growth, MAX_LENGTH)
