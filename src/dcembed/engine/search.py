@@ -83,7 +83,6 @@ def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     host = open_host(problem.embedded, problem.box, solver)
     scout = Scout(Space(problem.embedded, problem.box), solver, options.seed, options.feasibility_tol, journal.clock)
     with closing(host.session), closing(scout):
-        host.session.open()
         yield Search(problem, journal, host, scout, tuple(map(problem.embedded.lower, journal.arguments.starts)))
 
 
@@ -129,6 +128,7 @@ def _next_turn(here: Search, progress: Progress) -> Array | int | Ending:
     if number < len(here.given):
         return here.given[number]
     if number == len(here.given):
+        here.host.session.open()
         with here.journal.log.working("solving the host without its neural rows"):
             solution = find_start(here.host, clock.limits())
         if solution.x is not None:

@@ -136,7 +136,8 @@ class Scout:
         """A few of the best valleys that are apart from one another, by the penalty and by a firm one in turn."""
         neighbours = find_neighbours(self._space.places(scored.w))
         # A penalty that is estimated at one point may be far too small at another, where feasible points have to pay for their objective.
-        firm, loose = (self._valleys(neighbours, scored, factor * penalty) for factor in (FIRMNESS, 1.0))
+        firm = self._valleys(neighbours, scored, FIRMNESS * penalty)
+        loose = self._integers_first(scored, self._valleys(neighbours, scored, penalty))
         chosen: list[Array] = []
         for index in itertools.chain.from_iterable(zip(firm, loose, strict=False)):
             apart = not chosen or far_from(self._space.places(scored.w[[index]]), self._space.places(np.array(chosen)), APART)[0]
@@ -144,11 +145,14 @@ class Scout:
         return chosen[:NUM_VALLEYS]
 
     def _valleys(self, neighbours: Array, scored: Points, penalty: float) -> list[int]:
-        """Numbers of the best valleys where no start has been, new choices of integers first."""
+        """Numbers of the best valleys where no start has been."""
         valleys = find_valleys(neighbours, scored.merit(penalty))[:MAX_VALLEYS]
-        new = valleys[self._are_new(self._space.telling, scored.w[valleys])]
-        tried = ~self._are_new(np.flatnonzero(self._space.host.integer), scored.w[new])
-        return [int(index) for index in new[np.argsort(tried, kind="stable")]]
+        return [int(index) for index in valleys[self._are_new(self._space.telling, scored.w[valleys])]]
+
+    def _integers_first(self, scored: Points, valleys: list[int]) -> list[int]:
+        """New choices of integers before those that were tried."""
+        tried = ~self._are_new(np.flatnonzero(self._space.host.integer), scored.w[valleys])
+        return [valleys[place] for place in np.argsort(tried, kind="stable")]
 
     def _enlarge(self) -> None:
         self._pool = self._corners.enlarge(self._pool, self._rng, self._clock)
