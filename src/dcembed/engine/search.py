@@ -27,8 +27,9 @@ FINAL = (Status.UNBOUNDED, Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INT
 # Starts of ours in a row that may end at a limit or with a failure before the search does.
 MAX_FAILED_STARTS = 3
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
-# point. The best of those that were left is taken up again after so many other starts, and before the search ends.
-PROBE_STEPS, MAX_OTHERS = 30, 3
+# point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
+# many as it needs.
+PROBE_STEPS, NUM_OTHERS = 30, 3
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,21 @@ class Ending:
 
 
 @dataclass(frozen=True, eq=False)
+class Turn:
+    """A start, new or taken up again: its point, and the numbers of its steps."""
+
+    point: Point
+    steps: Steps
+
+
+@dataclass(frozen=True, eq=False)
 class Progress:
     """The starts that were made."""
 
     outcomes: tuple[Outcome, ...] = ()
     patience: Patience = field(default_factory=Patience)
+    # Starts since one was taken up again.
+    num_others: int = 0
 
     @property
     def status(self) -> Status:
@@ -70,11 +81,11 @@ def search(problem: Problem, journal: Journal) -> Ending:
         progress = Progress()
         while True:
             turn = _ending(here, progress) or _next_turn(here, progress)
-            if isinstance(turn, Ending) and not turn.is_final and (best := _best_if_left(here, progress)) is not None:
-                turn = best
+            if isinstance(turn, Ending) and not turn.is_final:
+                turn = _taking_up(here, progress, problem.options.max_iterations) or turn
             if isinstance(turn, Ending):
                 return turn
-            progress = _take_up(here, progress, turn) if isinstance(turn, int) else _run(here, progress, turn)
+            progress = _go(here, progress, turn)
 
 
 @contextmanager
@@ -119,16 +130,40 @@ def _stopped(here: Search, progress: Progress, status: Status) -> Ending:
     return Ending(status, reason, is_final=True)
 
 
-def _next_turn(here: Search, progress: Progress) -> Array | int | Ending:
-    """A start that was left, by its number, if it is the best after several others; else a further one: the user's, then ours."""
-    best = _best_if_left(here, progress)
-    if best is not None and len(progress.outcomes) - best > MAX_OTHERS:
-        return best
+def _next_turn(here: Search, progress: Progress) -> Turn | Ending:
+    """The best start if it was left and several others have been made since; else a further one."""
+    if progress.num_others >= NUM_OTHERS and (best := _best_if_left(here, progress)) is not None:
+        return _taking_up(here, progress, 2 * progress.outcomes[best].num_steps) or _begun(here, progress)
+    return _begun(here, progress)
+
+
+def _begun(here: Search, progress: Progress) -> Turn | Ending:
+    """A new start, at a better point where no network has a slope at the one that was found."""
+    w = _next_start(here, progress)
+    if isinstance(w, Ending):
+        return w
+    number, limit = len(progress.outcomes), here.problem.options.max_iterations
+    point = measure_start(here.problem.embedded, w)
+    here.journal.start(number, point)
+    here.scout.hear_start(point.w)
+    return Turn(_left(here, point, number), Steps(number, min(PROBE_STEPS, limit) if _probes(here) else limit))
+
+
+def _taking_up(here: Search, progress: Progress, max_steps: int) -> Turn | None:
+    """The best start, if it was left, with so many steps in all."""
+    number = _best_if_left(here, progress)
+    if number is None:
+        return None
+    left = progress.outcomes[number]
+    return Turn(left.point, Steps(number, min(max_steps, here.problem.options.max_iterations), left.num_steps))
+
+
+def _next_start(here: Search, progress: Progress) -> Array | Ending:
+    """The user's starts, then the optimum of the host alone, then what the scout finds."""
     number, clock = len(progress.outcomes), here.journal.clock
     if number < len(here.given):
         return here.given[number]
     if number == len(here.given):
-        here.host.session.open()
         with here.journal.log.working("solving the host without its neural rows"):
             solution = find_start(here.host, clock.limits())
         if solution.x is not None:
@@ -151,32 +186,17 @@ def _scouted(here: Search, progress: Progress) -> Array | Ending:
     return Ending(progress.status, f"no further start could be drawn after {number}: all points found were starts or ends before")
 
 
-def _run(here: Search, progress: Progress, w: Array) -> Progress:
-    """Run from a point of the host, or from a better one where no network has a slope there."""
-    journal, number = here.journal, len(progress.outcomes)
-    point = measure_start(here.problem.embedded, w)
-    journal.start(number, point)
-    here.scout.hear_start(point.w)
-    limit = here.problem.options.max_iterations
-    steps = Steps(number, min(PROBE_STEPS, limit) if _probes(here) else limit)
-    return _go(here, progress, _left(here, point, number), steps)
-
-
-def _take_up(here: Search, progress: Progress, number: int) -> Progress:
-    """Go on with a start that was left."""
-    left = progress.outcomes[number]
-    return _go(here, progress, left.point, Steps(number, here.problem.options.max_iterations, left.num_steps))
-
-
-def _go(here: Search, progress: Progress, point: Point, steps: Steps) -> Progress:
-    problem, earlier, taken = here.problem, progress.outcomes, steps.number
+def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
+    """Run a start, and write down how it ended."""
+    problem, earlier, steps = here.problem, progress.outcomes, turn.steps
+    is_new, taken = steps.start == len(earlier), steps.number
     settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
     carried = carried_by(problem, earlier[-1].backend if earlier else None)
-    outcome = run_start(carried, point, steps, settled, here.journal)
+    outcome = run_start(carried, turn.point, steps, settled, here.journal)
     here.scout.hear_end(outcome.point.w)
-    is_new = steps.start == len(earlier)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
-    return Progress((*earlier[: steps.start], outcome, *earlier[steps.start + 1 :]), patience)
+    outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
+    return Progress(outcomes, patience, progress.num_others + 1 if is_new else 0)
 
 
 def _probes(here: Search) -> bool:
