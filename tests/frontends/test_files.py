@@ -305,7 +305,7 @@ def test_a_solution_is_written_and_read_back(tmp_path, suffix):
 def test_an_infeasible_point_is_written_with_what_it_violates(tmp_path, qp):
     embedding = build_embedding(qp, NetworkEntry(ConvexQP.network, ["x*"], ["y*"]))
     start = np.zeros(6)
-    result = dcembed.solve(qp, embedding, start, {**QUIET, "max_iterations": 0})
+    result = dcembed.solve(qp, embedding, start, {**QUIET, "max_iterations": 0, "max_starts": 1})
     write_solution(tmp_path / "out.json", result)
     record = json.loads((tmp_path / "out.json").read_text())
     assert record["worst_violations"][0] == {"constraint": "row 'total'", "amount": 1.0}

@@ -315,7 +315,7 @@ def test_a_start_in_the_variables_is_where_the_run_begins(model):
     x[1].Start = -0.25
     model.update()
     assert list(find_start(front.extract(model))) == [0.5, -0.25, 0.0]
-    result = optimize(model, max_iterations=0)
+    result = optimize(model, max_iterations=0, max_starts=1)
     assert list(x.X) == [0.5, -0.25]
     # The best point is the next start, so that a run goes on where the last one ended.
     assert optimize(model).objective <= result.objective
@@ -334,7 +334,7 @@ def test_a_start_that_leads_nowhere_is_a_hint_only(model):
     assert result.is_feasible
     assert predictor.output_values[0, 0] >= 0.4 - 1e-5
     # What the caller names is not second-guessed.
-    assert not optimize(model, start=[-0.5, 0.0]).is_feasible
+    assert not optimize(model, start=[-0.5, 0.0], max_starts=1).is_feasible
 
 
 def test_of_several_starts_the_chosen_one_is_used(model):
@@ -346,7 +346,7 @@ def test_of_several_starts_the_chosen_one_is_used(model):
     for number in range(3):
         model.Params.StartNumber = number
         x.Start = [0.25 * number, -0.25]
-    optimize(model, max_iterations=0)
+    optimize(model, max_iterations=0, max_starts=1)
     assert list(x.X) == [0.5, -0.25]
     assert (model.NumStart, model.Params.StartNumber) == (1, 0)
 
