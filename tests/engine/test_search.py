@@ -12,10 +12,10 @@ import dcembed
 from dcembed import Embedding, Program, Status, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
-from dcembed.engine import search
-from dcembed.engine.flat import is_flat
 from dcembed.engine.outcome import Outcome
-from dcembed.run import patience
+from dcembed.engine.search import loop as search
+from dcembed.engine.search import patience
+from dcembed.engine.search.flat import is_flat
 from dcembed.run.journal import Step
 from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.problem import Problem, build_problem
-from dcembed.engine.search import search
+from dcembed.engine.search.loop import search
 from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.result import Result

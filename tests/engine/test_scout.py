@@ -12,15 +12,15 @@ from dcembed import Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.embedded.verify import measure_host
+from dcembed.engine.scouting.choice import find_neighbours, find_valleys
+from dcembed.engine.scouting.descent import descend
+from dcembed.engine.scouting.pool import Corners, Pool
+from dcembed.engine.scouting.sampling import draw
+from dcembed.engine.scouting.scoring import find_followers, merit_gradient, score_points
+from dcembed.engine.scouting.scout import Scout
+from dcembed.engine.scouting.space import Space
 from dcembed.program.tightening import tighten
-from dcembed.run.choice import find_neighbours, find_valleys
 from dcembed.run.clock import Clock
-from dcembed.run.descent import descend
-from dcembed.run.pool import Corners, Pool
-from dcembed.run.sampling import draw
-from dcembed.run.scoring import find_followers, merit_gradient, score_points
-from dcembed.run.scout import Scout
-from dcembed.run.space import Space
 from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend

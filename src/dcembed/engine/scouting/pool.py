@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.engine.scouting.space import Space
 from dcembed.program.derive import without_objective
 from dcembed.run.clock import Clock
-from dcembed.run.space import Space
 from dcembed.solvers.base import Limits
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.solvers.table import choose_backend

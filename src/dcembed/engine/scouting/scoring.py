@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.points import Points, evaluate_points, gradient_of_points, weigh_points
+from dcembed.engine.scouting.space import Space
 from dcembed.network.network import evaluate
-from dcembed.run.space import Space
 
 # A follower lies on a row that it meets up to rounding.
 ON_ROW = 1e-9

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.flat import is_flat
-from dcembed.engine.outcome import Outcome
 from dcembed.engine.problem import Problem, carried_by
+from dcembed.engine.scouting.scout import Scout
+from dcembed.engine.scouting.space import Space
+from dcembed.engine.search.ending import Ending, find_ending, run_dry, stop
+from dcembed.engine.search.flat import is_flat
+from dcembed.engine.search.patience import heard
+from dcembed.engine.search.progress import Progress
 from dcembed.engine.start import run_start
 from dcembed.engine.workshop import Steps
-from dcembed.result import Status
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
-from dcembed.run.patience import Patience, heard
 from dcembed.run.penalty import estimate_penalty
-from dcembed.run.scout import Scout
-from dcembed.run.space import Space
-from dcembed.run.starts import find_start, measure_start, no_start, report
+from dcembed.run.starts import find_start, measure_start, no_start
 
-# After one of these no other start is worth its time.
-FINAL = (Status.UNBOUNDED, Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)
-# Starts of ours in a row that may end at a limit or with a failure before the search does.
-MAX_FAILED_STARTS = 3
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
 # many as it needs.
 PROBE_STEPS, NUM_OTHERS = 30, 3
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a run ended, and why in a person's words; a final one comes at once, others after the best start has been finished."""
-
-    status: Status
-    reason: str
-    is_final: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +34,6 @@ class Turn:
 
     point: Point
     steps: Steps
-
-
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """The starts that were made."""
-
-    outcomes: tuple[Outcome, ...] = ()
-    patience: Patience = field(default_factory=Patience)
-    # Starts since one was taken up again.
-    num_others: int = 0
-
-    @property
-    def status(self) -> Status:
-        """What the starts amount to."""
-        return report(outcome.status for outcome in self.outcomes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +50,11 @@ class Search:
 def search(problem: Problem, journal: Journal) -> Ending:
     """Run from start after start until one of the endings is reached."""
     with _open(problem, journal) as here:
-        progress = Progress()
+        progress = Progress(problem.options.max_iterations)
         while True:
-            turn = _ending(here, progress) or _next_turn(here, progress)
+            turn = find_ending(problem.options, progress, len(here.given), journal.clock) or _next_turn(here, progress)
             if isinstance(turn, Ending) and not turn.is_final:
-                turn = _taking_up(here, progress, problem.options.max_iterations) or turn
+                turn = _taking_up(progress, progress.max_steps) or turn
             if isinstance(turn, Ending):
                 return turn
             progress = _go(here, progress, turn)
@@ -97,43 +69,10 @@ def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
         yield Search(problem, journal, host, scout, tuple(map(problem.embedded.lower, journal.arguments.starts)))
 
 
-def _ending(here: Search, progress: Progress) -> Ending | None:
-    """Whether the search is over."""
-    outcomes, options = progress.outcomes, here.problem.options
-    if not outcomes:
-        return None
-    if stopped := here.journal.clock.ended():
-        return _stopped(here, progress, stopped)
-    if outcomes[-1].status in FINAL:
-        return Ending(progress.status, f"start {len(outcomes) - 1} ended with {outcomes[-1].status.name}", is_final=True)
-    if len(outcomes) < len(here.given):
-        return None
-    failed = outcomes[-MAX_FAILED_STARTS:]
-    if len(outcomes) >= MAX_FAILED_STARTS and not any(outcome.is_settled or _is_left(here, outcome) for outcome in failed):
-        return Ending(progress.status, f"{MAX_FAILED_STARTS} starts in a row ended with {', '.join({o.status.name: 0 for o in failed})}")
-    if options.num_starts is not None and len(outcomes) >= options.num_starts:
-        return Ending(progress.status, f"{_count(len(outcomes))}, as many as asked for")
-    if options.search == "patient" and progress.patience.is_over:
-        return Ending(progress.status, progress.patience.reason)
-    return None
-
-
-def _stopped(here: Search, progress: Progress, status: Status) -> Ending:
-    """A time limit that comes while further starts are made takes nothing from a point that is settled, unless it was asked for."""
-    best = _best(progress)
-    settled = [outcome.point for outcome in progress.outcomes if outcome.status is Status.LOCALLY_SOLVED]
-    is_settled = best is not None and any(point.objective <= best.objective for point in settled)
-    what = "interrupted" if status is Status.INTERRUPTED else "the time limit was reached"
-    reason = f"{what} after {_count(len(progress.outcomes))}"
-    if status is Status.TIME_LIMIT and is_settled and here.problem.options.search != "until-limit":
-        return Ending(Status.LOCALLY_SOLVED, reason, is_final=True)
-    return Ending(status, reason, is_final=True)
-
-
 def _next_turn(here: Search, progress: Progress) -> Turn | Ending:
     """The best start if it was left and several others have been made since; else a further one."""
-    if progress.num_others >= NUM_OTHERS and (best := _best_if_left(here, progress)) is not None:
-        return _taking_up(here, progress, 2 * progress.outcomes[best].num_steps) or _begun(here, progress)
+    if progress.num_others >= NUM_OTHERS and (best := progress.best_if_left) is not None:
+        return _taking_up(progress, 2 * progress.outcomes[best].num_steps) or _begun(here, progress)
     return _begun(here, progress)
 
 
@@ -142,20 +81,20 @@ def _begun(here: Search, progress: Progress) -> Turn | Ending:
     w = _next_start(here, progress)
     if isinstance(w, Ending):
         return w
-    number, limit = len(progress.outcomes), here.problem.options.max_iterations
+    number, limit = len(progress.outcomes), progress.max_steps
     point = measure_start(here.problem.embedded, w)
     here.journal.start(number, point)
     here.scout.hear_start(point.w)
     return Turn(_left(here, point, number), Steps(number, min(PROBE_STEPS, limit) if _probes(here) else limit))
 
 
-def _taking_up(here: Search, progress: Progress, max_steps: int) -> Turn | None:
+def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
     """The best start, if it was left, with so many steps in all."""
-    number = _best_if_left(here, progress)
+    number = progress.best_if_left
     if number is None:
         return None
     left = progress.outcomes[number]
-    return Turn(left.point, Steps(number, min(max_steps, here.problem.options.max_iterations), left.num_steps))
+    return Turn(left.point, Steps(number, min(max_steps, progress.max_steps), left.num_steps))
 
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:
@@ -176,14 +115,13 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
 def _scouted(here: Search, progress: Progress) -> Array | Ending:
     """What the scout finds."""
     with here.journal.log.working("looking for another start"):
-        best = _best(progress)
+        best = progress.best
         w = here.scout.next(best.w if best is not None else None, _penalty(here, progress.outcomes[0].point))
     if w is not None:
         return w
     if stopped := here.journal.clock.ended():
-        return _stopped(here, progress, stopped)
-    number = _count(len(progress.outcomes))
-    return Ending(progress.status, f"no further start could be drawn after {number}: all points found were starts or ends before")
+        return stop(here.problem.options, progress, stopped)
+    return run_dry(progress)
 
 
 def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
@@ -196,30 +134,13 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     here.scout.hear_end(outcome.point.w)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
     outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
-    return Progress(outcomes, patience, progress.num_others + 1 if is_new else 0)
+    return replace(progress, outcomes=outcomes, patience=patience, num_others=progress.num_others + 1 if is_new else 0)
 
 
 def _probes(here: Search) -> bool:
     """Whether starts are left after some steps, since others follow."""
     options = here.problem.options
     return options.search != "converge" and options.num_starts != 1
-
-
-def _is_left(here: Search, outcome: Outcome) -> bool:
-    return outcome.status is Status.ITERATION_LIMIT and outcome.num_steps < here.problem.options.max_iterations
-
-
-def _best_if_left(here: Search, progress: Progress) -> int | None:
-    """The number of the best start if it was left before it settled."""
-    if not progress.outcomes:
-        return None
-    number, outcome = min(enumerate(progress.outcomes), key=lambda each: _rank(each[1]))
-    return number if _is_left(here, outcome) else None
-
-
-def _rank(outcome: Outcome) -> tuple[bool, float]:
-    """Feasible starts by their objective, then the others by their violation."""
-    return (False, outcome.best.objective) if outcome.best is not None else (True, outcome.point.violation)
 
 
 def _left(here: Search, point: Point, number: int) -> Point:
@@ -237,13 +158,3 @@ def _left(here: Search, point: Point, number: int) -> Point:
 
 def _penalty(here: Search, point: Point) -> float:
     return here.problem.options.initial_penalty or estimate_penalty(here.problem.embedded, point)
-
-
-def _best(progress: Progress) -> Point | None:
-    """The best feasible point of all starts."""
-    met = [outcome.best for outcome in progress.outcomes if outcome.best is not None]
-    return min(met, key=lambda point: point.objective, default=None)
-
-
-def _count(number: int) -> str:
-    return f"{number} start" + ("" if number == 1 else "s")

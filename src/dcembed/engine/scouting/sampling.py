@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.run.pool import Pool, held
-from dcembed.run.space import Space
+from dcembed.engine.scouting.pool import Pool, held
+from dcembed.engine.scouting.space import Space
 
 # Weights of a combination: below 1 they are mostly near corners, edges and faces, where optima are.
 CONCENTRATION = 0.5

@@ -13,9 +13,9 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.points import Points
-from dcembed.run.pool import Pool, held
-from dcembed.run.scoring import Followers, merit_gradient, score_points
-from dcembed.run.space import Space
+from dcembed.engine.scouting.pool import Pool, held
+from dcembed.engine.scouting.scoring import Followers, merit_gradient, score_points
+from dcembed.engine.scouting.space import Space
 
 NUM_STEPS = 40
 # Length of the steps in relation to the ranges, at first and at last.

@@ -11,13 +11,13 @@ from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.embedded.points import Points, evaluation_cost
 from dcembed.embedded.verify import measure_host
-from dcembed.run.choice import find_neighbours, find_valleys
+from dcembed.engine.scouting.choice import find_neighbours, find_valleys
+from dcembed.engine.scouting.descent import NUM_STEPS, descend
+from dcembed.engine.scouting.pool import Corners, Pool
+from dcembed.engine.scouting.sampling import draw, draw_near
+from dcembed.engine.scouting.scoring import find_followers, score_points
+from dcembed.engine.scouting.space import Space, far_from
 from dcembed.run.clock import Clock
-from dcembed.run.descent import NUM_STEPS, descend
-from dcembed.run.pool import Corners, Pool
-from dcembed.run.sampling import draw, draw_near
-from dcembed.run.scoring import find_followers, score_points
-from dcembed.run.space import Space, far_from
 from dcembed.solvers.failover import Solver
 
 # Multiplications that one batch of points may cost, some hundredths of a second, and numbers that its columns may hold.

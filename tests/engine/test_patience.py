@@ -8,7 +8,7 @@ import numpy as np
 
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import Point, measure_point
-from dcembed.run.patience import Patience, heard
+from dcembed.engine.search.patience import Patience, heard
 from problems import box_problem, random_mlp
 
 PROGRAM, EMBEDDING = box_problem(random_mlp(0, (1, 4, 1)), np.ones(1), 1.0)

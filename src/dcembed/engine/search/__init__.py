@@ -1,0 +1,1 @@
+"""The search over starts: which come, how long each is given, and when it is enough."""

@@ -1,0 +1,68 @@
+"""When a search is over, and what is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dcembed.engine.search.progress import Progress
+from dcembed.options import Options
+from dcembed.result import Status
+from dcembed.run.clock import Clock
+
+# After one of these no other start is worth its time.
+FINAL = (Status.UNBOUNDED, Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)
+# Starts of ours in a row that may end at a limit or with a failure before the search does.
+MAX_FAILED_STARTS = 3
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, and why in a person's words; a final one comes at once, others after the best start has been finished."""
+
+    status: Status
+    reason: str
+    is_final: bool = False
+
+
+def find_ending(options: Options, progress: Progress, num_given: int, clock: Clock) -> Ending | None:
+    """Whether the search is over, of which the user has given the first so many starts."""
+    outcomes = progress.outcomes
+    if not outcomes:
+        return None
+    if stopped := clock.ended():
+        return stop(options, progress, stopped)
+    if outcomes[-1].status in FINAL:
+        return Ending(progress.status, f"start {len(outcomes) - 1} ended with {outcomes[-1].status.name}", is_final=True)
+    if len(outcomes) < num_given:
+        return None
+    failed = outcomes[-MAX_FAILED_STARTS:]
+    if len(outcomes) >= MAX_FAILED_STARTS and not any(outcome.is_settled or progress.is_left(outcome) for outcome in failed):
+        return Ending(progress.status, f"{MAX_FAILED_STARTS} starts in a row ended with {', '.join({o.status.name: 0 for o in failed})}")
+    if options.num_starts is not None and len(outcomes) >= options.num_starts:
+        return Ending(progress.status, f"{_count(progress)}, as many as asked for")
+    if options.search == "patient" and progress.patience.is_over:
+        return Ending(progress.status, progress.patience.reason)
+    return None
+
+
+def stop(options: Options, progress: Progress, status: Status) -> Ending:
+    """A time limit that comes while further starts are made takes nothing from a point that is settled, unless it was asked for."""
+    best = progress.best
+    settled = [outcome.point for outcome in progress.outcomes if outcome.status is Status.LOCALLY_SOLVED]
+    is_settled = best is not None and any(point.objective <= best.objective for point in settled)
+    what = "interrupted" if status is Status.INTERRUPTED else "the time limit was reached"
+    reason = f"{what} after {_count(progress)}"
+    if status is Status.TIME_LIMIT and is_settled and options.search != "until-limit":
+        return Ending(Status.LOCALLY_SOLVED, reason, is_final=True)
+    return Ending(status, reason, is_final=True)
+
+
+def run_dry(progress: Progress) -> Ending:
+    """Nothing new can be drawn."""
+    drawn = "all points found were starts or ends before"
+    return Ending(progress.status, f"no further start could be drawn after {_count(progress)}: {drawn}")
+
+
+def _count(progress: Progress) -> str:
+    number = len(progress.outcomes)
+    return f"{number} start" + ("" if number == 1 else "s")
