@@ -375,3 +375,15 @@ def test_improving_points_are_reported_in_the_thread_of_the_caller(name):
     assert (np.diff(objectives) <= 0).all()
     assert agree(objectives[-1], program.objective(solution.x))
     assert agree(program.objective(silent.x), program.objective(solution.x))
+
+
+@pytest.mark.parametrize("name", [backend_parameter(name) for name in BACKENDS if "MILP" in BACKENDS[name].classes])
+def test_a_limit_of_nodes_ends_a_mixed_integer_solve_in_the_same_place_every_time(name):
+    program = market_split()
+    limits = replace(UNLIMITED, seconds=60.0, nodes=3)
+    ends = [solve(name, program, limits) for _ in range(2)]
+    assert ends[0].status is not SolveStatus.OPTIMAL
+    assert ends[0].status in (SolveStatus.FEASIBLE, SolveStatus.TIME_LIMIT)
+    assert ends[0].status is ends[1].status
+    assert (ends[0].x is None) == (ends[1].x is None)
+    assert ends[0].x is None or np.array_equal(ends[0].x, ends[1].x)

@@ -59,8 +59,9 @@ class Solution:
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop a solve: after `seconds`, as soon as `interrupted()` is true, at a relative gap of a mixed-integer program.
+    """When to stop a solve: after `seconds`, as soon as `interrupted()` is true, a mixed-integer program at a relative gap or after `nodes`.
 
+    Nodes are the same on every machine, seconds are not. A solve that ends at its nodes says what one says that ends at its time.
     `on_solution` is called, in the thread of the caller, with each improving point of a mixed-integer program soon after the
     solver has found it. HiGHS waits meanwhile.
     """
@@ -68,6 +69,7 @@ class Limits:
     seconds: float = np.inf
     interrupted: Callable[[], bool] = lambda: False
     gap: float = 1e-4
+    nodes: float = np.inf
     on_solution: Callable[[Array], None] | None = None
 
 

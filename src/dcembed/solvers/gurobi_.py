@@ -29,6 +29,7 @@ _STATUS = {
     GRB.UNBOUNDED: SolveStatus.UNBOUNDED,
     GRB.INF_OR_UNBD: SolveStatus.UNBOUNDED,
     GRB.TIME_LIMIT: SolveStatus.TIME_LIMIT,
+    GRB.NODE_LIMIT: SolveStatus.TIME_LIMIT,
     GRB.INTERRUPTED: SolveStatus.INTERRUPTED,
 }
 _NAMES = {
@@ -154,6 +155,8 @@ class GurobiSession:
             model.Params.TimeLimit = min(seconds, GRB.INFINITY)
             if "MIPGap" not in self._options:
                 model.Params.MIPGap = limits.gap
+            if "NodeLimit" not in self._options:
+                model.Params.NodeLimit = min(limits.nodes, GRB.INFINITY)
         watch = _Watch(limits, model.getVars()[: self._columns.size])
         _optimize(model, watch)
         if watch.error is not None:

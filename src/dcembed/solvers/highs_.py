@@ -41,6 +41,8 @@ _STATUS = {
     highspy.HighsModelStatus.kInfeasible: SolveStatus.INFEASIBLE,
     highspy.HighsModelStatus.kUnbounded: SolveStatus.UNBOUNDED,
     highspy.HighsModelStatus.kTimeLimit: SolveStatus.TIME_LIMIT,
+    # Also of nodes.
+    highspy.HighsModelStatus.kSolutionLimit: SolveStatus.TIME_LIMIT,
     highspy.HighsModelStatus.kInterrupt: SolveStatus.INTERRUPTED,
 }
 _INTERRUPTS = (
@@ -136,6 +138,8 @@ class HighsSession:
         self._highs.setOptionValue("solve_relaxation", relax)
         if "mip_rel_gap" not in self._asked:
             self._highs.setOptionValue("mip_rel_gap", limits.gap)
+        if "mip_max_nodes" not in self._asked:
+            self._highs.setOptionValue("mip_max_nodes", int(min(limits.nodes, highspy.kHighsIInf)))
         if QUICK_OPTION not in self._asked:
             self._highs.setOptionValue(QUICK_OPTION, limits.gap < QUICK_GAP)
         if start is not None and self._integer.any() and not relax:

@@ -42,6 +42,7 @@ _STATUS = {
     "infeasible": SolveStatus.INFEASIBLE,
     "unbounded": SolveStatus.UNBOUNDED,
     "timelimit": SolveStatus.TIME_LIMIT,
+    "nodelimit": SolveStatus.TIME_LIMIT,
     "userinterrupt": SolveStatus.INTERRUPTED,
 }
 
@@ -77,6 +78,8 @@ class ScipSession(EditedProgram):
                 if "limits/gap" not in self._options:
                     # Without integers other solvers have no gap either, and callers count on that.
                     model.setParam("limits/gap", limits.gap if self._program.integer.any() and not relax else 0.0)
+                if "limits/nodes" not in self._options and np.isfinite(limits.nodes):
+                    model.setParam("limits/nodes", int(limits.nodes))
                 if start is not None:
                     self._pass_start(model, columns, start)
             solution = _solve(model, columns, replace(limits, seconds=deadline - time.monotonic()))

@@ -32,8 +32,8 @@ from dcembed.solvers.base import Limits, Solution, SolveStatus
 FEW_UNITS, MORE_UNITS = 16, (32,)
 # Units of all evaluations up to which networks count as small: in larger ones so few exact units make no difference.
 MAX_UNITS = 512
-# Such a master takes no more than this share of the time that is left, and never more than so many seconds.
-EXACT_SHARE, EXACT_SECONDS = 0.5, 30.0
+# Such a master takes no more than this share of the time that is left, and never more than so many nodes.
+EXACT_SHARE, EXACT_NODES = 0.5, 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +86,9 @@ def build_exact(problem: Problem, blocks: Sequence[OpenBlock], point: Point, max
 
 def solve_exact(exact: ExactMaster, workshop: Workshop, penalty: Penalty, limits: Limits) -> tuple[Solution, Array]:
     """From the point, and the solution's columns; where the solver has none, not in its time, they are those of the point itself."""
-    seconds = min(EXACT_SHARE * limits.seconds, EXACT_SECONDS)
     with closing(Master(exact.subproblem, workshop.master.solver)) as master:
         master.write(exact.majorant, penalty, exact.box)
-        solution = master.solve(replace(limits, seconds=seconds), exact.start)
+        solution = master.solve(replace(limits, seconds=EXACT_SHARE * limits.seconds, nodes=EXACT_NODES), exact.start)
     if solution.x is None or not np.isfinite(solution.x).all():
         return Solution(SolveStatus.FEASIBLE, exact.start, solution.message), exact.start
     return solution, solution.x
