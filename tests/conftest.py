@@ -26,3 +26,10 @@ def data_folder() -> Path:
     if folder is None:
         pytest.skip("the data of the experiments is not here: set DCEMBED_DATA to its folder")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _little_patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run ends after a few fruitless starts; tests of what twenty of them bring are marked `patient`."""
+    if request.node.get_closest_marker("patient") is None:
+        monkeypatch.setattr("dcembed.engine.search.patience.MAX_FRUITLESS_STARTS", 4)

@@ -115,8 +115,8 @@ def test_further_starts_are_tried_when_none_is_given_and_the_first_leads_nowhere
 
 def test_the_best_of_several_starts_is_returned():
     program, embedding = NeuralMILP.matrices()
-    one = dcembed.solve(program, embedding, options=quiet(max_starts=1))
-    more = dcembed.solve(program, embedding, options=quiet(max_starts=5))
+    one = dcembed.solve(program, embedding, options=quiet(max_starts=1, formulation="shared"))
+    more = dcembed.solve(program, embedding, options=quiet(max_starts=5, formulation="shared"))
     assert {record.start for record in more.history} == set(range(5))
     assert one.is_feasible
     assert more.objective < one.objective - 0.5

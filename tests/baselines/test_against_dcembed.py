@@ -10,6 +10,7 @@ from dcembed.baselines import BASELINES
 from problems import binary_problem, indicator_problem, quiet
 
 
+@pytest.mark.patient
 @pytest.mark.parametrize("make", [binary_problem, indicator_problem])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_default_finds_what_big_m_proves(make, seed):

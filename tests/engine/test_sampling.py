@@ -12,9 +12,9 @@ from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.scouting.pool import Corners, Pool, random_cost
 from dcembed.engine.scouting.sampling import draw, draw_near
-from dcembed.engine.scouting.space import Space
 from dcembed.program.tightening import tighten
 from dcembed.run.clock import Clock
+from dcembed.run.space import Space
 from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend

@@ -18,9 +18,9 @@ from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw
 from dcembed.engine.scouting.scoring import find_followers, merit_gradient, score_points
 from dcembed.engine.scouting.scout import Scout
-from dcembed.engine.scouting.space import Space
 from dcembed.program.tightening import tighten
 from dcembed.run.clock import Clock
+from dcembed.run.space import Space
 from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend

@@ -43,6 +43,7 @@ def run(options: dict, problem=BOX, start=None) -> dcembed.Result:
     return dcembed.solve(*problem, start=start, options={"verbose": False, **options})
 
 
+@pytest.mark.patient
 def test_by_default_a_run_ends_when_twenty_starts_have_brought_nothing_better(monkeypatch):
     begun = patched(monkeypatch)
     result = run({})

@@ -10,11 +10,10 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.embedded.verify import predict
-from dcembed.engine.scouting.pool import random_cost
-from dcembed.engine.scouting.space import Space
 from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.run.host import HostProblem, release
+from dcembed.run.space import Space
 from dcembed.solvers.base import Limits, Solution, SolveStatus
 
 _FAILED = {
@@ -109,3 +108,8 @@ def _random_vertex(problem: HostProblem, rng: np.random.Generator, limits: Limit
     solution = problem.session.solve(limits)
     problem.session.set_cost(host.cost, host.offset)
     return solution.x
+
+
+def random_cost(space: Space, rng: np.random.Generator) -> Array:
+    """Random coefficients, alike on all columns in relation to their ranges, and none where a column has no bounds."""
+    return np.where(space.is_bounded, rng.standard_normal(space.host.num_columns) / space.width, 0.0)

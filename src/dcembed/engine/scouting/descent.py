@@ -15,7 +15,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.points import Points
 from dcembed.engine.scouting.pool import Pool, held
 from dcembed.engine.scouting.scoring import Followers, merit_gradient, score_points
-from dcembed.engine.scouting.space import Space
+from dcembed.run.space import Space
 
 NUM_STEPS = 40
 # Length of the steps in relation to the ranges, at first and at last.

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.engine.scouting.space import Space
 from dcembed.program.derive import without_objective
 from dcembed.run.clock import Clock
+from dcembed.run.space import Space
+from dcembed.run.starts import random_cost
 from dcembed.solvers.base import Limits
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.solvers.table import choose_backend
@@ -90,8 +91,3 @@ class Corners:
         if w is None or not np.isfinite(w).all():
             return None
         return np.clip(np.where(space.host.integer, np.round(w), w), space.host.lb, space.host.ub)
-
-
-def random_cost(space: Space, rng: np.random.Generator) -> Array:
-    """Random coefficients, alike on all columns in relation to their ranges, and none where a column has no bounds."""
-    return np.where(space.is_bounded, rng.standard_normal(space.host.num_columns) / space.width, 0.0)

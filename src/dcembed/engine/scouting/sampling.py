@@ -11,7 +11,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.engine.scouting.pool import Pool, held
-from dcembed.engine.scouting.space import Space
+from dcembed.run.space import Space
 
 # Weights of a combination: below 1 they are mostly near corners, edges and faces, where optima are.
 CONCENTRATION = 0.5

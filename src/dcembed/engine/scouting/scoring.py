@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.points import Points, evaluate_points, gradient_of_points, weigh_points
-from dcembed.engine.scouting.space import Space
 from dcembed.network.network import evaluate
+from dcembed.run.space import Space
 
 # A follower lies on a row that it meets up to rounding.
 ON_ROW = 1e-9
@@ -98,7 +98,7 @@ def _predicted(space: Space, w: Array) -> Array:
         affine = embedding.affine_inputs(x.shape[1])
         inputs = (affine.matrix @ x.T).T + affine.offset.reshape(1, -1)
         outputs = evaluate(embedding.network, inputs.reshape(-1, embedding.network.num_inputs))
-        x[:, embedding.outputs.reshape(-1)] = outputs.reshape(x.shape[0], -1)
+        x[:, embedding.outputs.reshape(-1)] = outputs.reshape(x.shape[0], embedding.outputs.size)
     return x[:, embedded.kept]
 
 

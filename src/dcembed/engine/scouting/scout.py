@@ -16,8 +16,8 @@ from dcembed.engine.scouting.descent import NUM_STEPS, descend
 from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw, draw_near
 from dcembed.engine.scouting.scoring import find_followers, score_points
-from dcembed.engine.scouting.space import Space, far_from
 from dcembed.run.clock import Clock
+from dcembed.run.space import Space, far_from
 from dcembed.solvers.failover import Solver
 
 # Multiplications that one batch of points may cost, some hundredths of a second, and numbers that its columns may hold.
@@ -128,6 +128,8 @@ class Scout:
         # Where both lead down from the same point, the firm way is taken.
         value_of = {index: value for value, valleys in reversed(ways) for index in valleys}
         chosen, values = np.array([*value_of], dtype=np.int64), np.array([*value_of.values()])
+        if chosen.size == 0:
+            return scored
         w = scored.w.copy()
         w[chosen] = descend(self._space, self._pool, self._followers, w[chosen], values, num_steps, lambda: self._clock.ended() is not None)
         return self._score(w)

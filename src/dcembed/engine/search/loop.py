@@ -10,7 +10,6 @@ from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.problem import Problem, carried_by
 from dcembed.engine.scouting.scout import Scout
-from dcembed.engine.scouting.space import Space
 from dcembed.engine.search.ending import Ending, find_ending, run_dry, stop
 from dcembed.engine.search.flat import is_flat
 from dcembed.engine.search.patience import heard
@@ -20,6 +19,7 @@ from dcembed.engine.workshop import Steps
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
+from dcembed.run.space import Space
 from dcembed.run.starts import find_start, measure_start, no_start
 
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
@@ -103,6 +103,8 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
     if number < len(here.given):
         return here.given[number]
     if number == len(here.given):
+        # Where no solver carries the host, that is said now.
+        here.host.session.open()
         with here.journal.log.working("solving the host without its neural rows"):
             solution = find_start(here.host, clock.limits())
         if solution.x is not None:
