@@ -19,6 +19,8 @@ from dcembed.engine.search.flat import is_flat
 from dcembed.run.journal import Step
 from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
 
+pytestmark = pytest.mark.patient
+
 BOX = box_problem(random_mlp(0, (2, 8, 1)), np.ones(2), 1.0)
 
 
@@ -43,7 +45,6 @@ def run(options: dict, problem=BOX, start=None) -> dcembed.Result:
     return dcembed.solve(*problem, start=start, options={"verbose": False, **options})
 
 
-@pytest.mark.patient
 def test_by_default_a_run_ends_when_twenty_starts_have_brought_nothing_better(monkeypatch):
     begun = patched(monkeypatch)
     result = run({})
