@@ -55,7 +55,7 @@ class Options:
     time_limit
         Seconds for the whole run, subproblems included.
     max_iterations
-        Subproblems from each start.
+        Steps from each start: a subproblem, or a tangent master and its correction.
     search
         How long the run goes on with further starts. The starts that `solve` is given come first, then where the host alone is best,
         then good and different points of the host; the best point of all is returned. "patient" ends when nothing better was found

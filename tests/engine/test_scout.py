@@ -8,6 +8,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+import dcembed
 from dcembed import Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
@@ -24,7 +25,7 @@ from dcembed.run.space import Space
 from dcembed.solvers.base import SessionOptions
 from dcembed.solvers.failover import Solver
 from dcembed.solvers.table import choose_backend
-from problems import binary_problem, box_problem, indicator_problem, level_problem, random_mlp
+from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 
 # Four hats of different heights on [0, 8], one after the other; the deepest valley of the negative is at 5.
 HATS = build_mlp(
@@ -197,3 +198,30 @@ def test_on_its_way_down_no_point_gets_worse_or_leaves_the_host(problem):
     end = descend(space, pool, followers, w, penalty)
     assert max(measure_host(space.host, point)[1] for point in end) <= 1e-6
     assert np.array_equal(end[:, space.host.integer], w[:, space.host.integer])
+
+
+def test_networks_without_hidden_layers_have_further_starts_too():
+    network = dcembed.build_mlp([np.random.default_rng(0).normal(size=(2, 3))], [None])
+    program = Program(cost=np.ones(5), lb=[-1.0] * 3 + [-np.inf] * 2, ub=[1.0] * 3 + [np.inf] * 2)
+    result = dcembed.solve(program, Embedding(network, [0, 1, 2], [3, 4]), options=quiet(max_starts=4))
+    assert result.is_feasible
+    assert result.history[-1].start > 0
+
+
+def test_networks_that_feed_others_have_further_starts_too():
+    network = random_mlp(0, (1, 6, 1))
+    program = Program(cost=np.ones(3), lb=[-1.0, -5.0, -np.inf], ub=[1.0, 5.0, np.inf])
+    embeddings = [Embedding(network, [0], [1]), Embedding(network, [1], [2])]
+    result = dcembed.solve(program, embeddings, options=quiet(max_starts=None))
+    assert result.is_feasible
+
+
+@pytest.mark.parametrize("dimension", [2, 20])
+def test_neighbours_are_the_nearest_points(dimension):
+    places = np.random.default_rng(dimension).uniform(size=(300, dimension))
+    neighbours = find_neighbours(places)
+    distance = np.linalg.norm(places[:, None] - places, axis=2)
+    number = neighbours.shape[1]
+    assert number > 4
+    expected = np.argsort(distance, axis=1)[:, :number]
+    assert [set(row) for row in neighbours.tolist()] == [set(row) for row in expected.tolist()]

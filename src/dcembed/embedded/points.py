@@ -72,7 +72,9 @@ def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
         network = measured.network
         for chunk in slices(w.shape[0], measured.num_blocks * (network.num_inputs + network.num_outputs), CHUNK_ENTRIES):
             outputs = evaluate(network, _inputs(measured, w[chunk]).reshape(-1, network.num_inputs))
-            total[chunk, : measured.usage.shape[0]] += (measured.usage @ outputs.reshape(w[chunk].shape[0], -1).T).T
+            total[chunk, : measured.usage.shape[0]] += (
+                measured.usage @ outputs.reshape(w[chunk].shape[0], measured.num_blocks * network.num_outputs).T
+            ).T
     return total
 
 
@@ -92,7 +94,9 @@ def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
     nu = (measured.usage.T @ weights[:, : measured.usage.shape[0]].T).T.reshape(-1, network.num_outputs)
     active = [stage > 0 for stage in preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))]
     units, slope, _ = measure(network, nu)
-    gradient = (backpropagate(network, active, units) + slope).reshape(size, measured.num_blocks, -1)
+    # A network without stages is affine.
+    total = backpropagate(network, active, units) + slope if network.stages else slope
+    gradient = total.reshape(size, measured.num_blocks, network.num_inputs)
     by_map = np.zeros((measured.maps.shape[0] // network.num_inputs, size, network.num_inputs))
     np.add.at(by_map, measured.map_of, gradient.transpose(1, 0, 2))
     pulled: Array = (measured.maps.T @ by_map.transpose(0, 2, 1).reshape(-1, size)).T

@@ -90,6 +90,15 @@ def carried_by(problem: Problem, backend: Backend | None) -> Problem:
     return replace(problem, solver=problem.solver.moved_to(backend))
 
 
+def solver_for(problem: Problem, problem_class: str) -> Solver:
+    """For a part of the problem that is of another class: the solver that was asked for if it takes that, else the best for it."""
+    current = problem.solver.backend
+    if problem.options.solver is not None and problem_class in current.classes:
+        return problem.solver
+    backend = choose_backend(problem_class)
+    return problem.solver if backend.name == current.name else problem.solver.moved_to(backend)
+
+
 def build_problem(embedded: EmbeddedProgram, options: Options) -> Problem:
     """Decide what is open and compute what starts share."""
     chosen = replace(_choose(options, embedded), callback=None)

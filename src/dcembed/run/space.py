@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -73,6 +74,7 @@ class Space:
 
 def far_from(places: Array, others: Array, distance: float) -> Array:
     """Which places (k, d) are further than `distance` in some column from every one of `others` (m, d)."""
-    largest = np.abs(places[:, None] - others[None]).max(axis=2, initial=0.0)
-    far: Array = (largest > distance).all(axis=1)
+    if places.shape[1] == 0:
+        return np.zeros(places.shape[0], dtype=bool)
+    far: Array = (cdist(places, others, "chebyshev") > distance).all(axis=1)
     return far

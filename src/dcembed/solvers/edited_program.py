@@ -34,7 +34,7 @@ class EditedProgram:
         self._lb, self._ub = lb, ub
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
-        """Replace the rows from number `first` to the last."""
+        """Replace the rows from number `first`, which is the same at every call, to the last."""
         if self._head.shape[0] != first:
             self._head = rows_to(self._program.rows, first)
         self._tail = matrix

@@ -7,7 +7,7 @@ from dcembed.solvers.remote import Arrays, serve
 
 
 def solve(request: Arrays) -> Arrays:
-    """Answer one request: PIQP's status name and point."""
+    """Answer one request: PIQP's status name, point and multipliers."""
     settings = {name.removeprefix("setting."): value.item() for name, value in request.items() if name.startswith("setting.")}
     return run_piqp(request, settings)
 

@@ -18,8 +18,8 @@ from dcembed.solvers.base import SolveStatus
 
 # A bound from a linear program is moved outwards by this, relative to its size: solvers end within their tolerances.
 OUTWARDS = 1e-6
-# Such bounds take no more than this share of the time that is left, and never more than so many seconds.
-BOUND_SHARE, BOUND_SECONDS = 0.05, 2.0
+# Such bounds take no more than this share of the time that is left, and are found for no more than so many units.
+BOUND_SHARE, MAX_BOUNDED = 0.05, 256
 
 
 def bound_units(problem: Problem, host: HostProblem, clock: Clock) -> list[StageBounds]:
@@ -28,7 +28,7 @@ def bound_units(problem: Problem, host: HostProblem, clock: Clock) -> list[Stage
     if problem.embedded.host.quadratic is not None:
         # What is minimized on the way to a bound must be linear.
         return bounds
-    until = time.monotonic() + min(BOUND_SHARE * clock.limits().seconds, BOUND_SECONDS)
+    until = time.monotonic() + BOUND_SHARE * clock.limits().seconds
     release(host)
     tight = [
         _tighten(problem, host, measured, stages, clock, until) for measured, stages in zip(problem.embedded.networks, bounds, strict=True)
@@ -45,7 +45,7 @@ def _tighten(
         return bounds
     low, high = bounds[0][0].copy(), bounds[0][1].copy()
     stage = measured.network.stages[0]
-    for block, unit in np.argwhere((low < 0) & (high > 0)):
+    for block, unit in np.argwhere((low < 0) & (high > 0))[:MAX_BOUNDED]:
         if time.monotonic() > until or clock.ended():
             break
         weights = (np.eye(1, stage.num_rows, unit) @ stage.weights[0])[0]

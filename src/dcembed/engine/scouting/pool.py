@@ -13,7 +13,6 @@ from dcembed.run.space import Space
 from dcembed.run.starts import random_cost
 from dcembed.solvers.base import Limits
 from dcembed.solvers.failover import LastingSession, Solver
-from dcembed.solvers.table import choose_backend
 
 # Corners for one choice of integers, at first and each time more are asked for.
 NUM_FIRST_CORNERS = 4
@@ -53,9 +52,6 @@ class Corners:
 
     def __init__(self, space: Space, solver: Solver) -> None:
         program = without_objective(space.host)
-        if program.problem_class != space.host.problem_class:
-            # Without a quadratic objective there may be a faster solver.
-            solver = solver.moved_to(choose_backend(program.problem_class))
         self._space, self._session = space, LastingSession(program, solver)
         self._num_rounds = 0
 

@@ -34,6 +34,8 @@ STEP_PASSES = 3
 # Each batch has twice the points of the one before and, at first, twice the steps, up to so many times as many: where the first starts
 # have not brought the best, a wider look is worth more than further starts.
 MAX_WIDTH, MAX_LENGTH = 16, 4
+# Points of a batch, whose neighbours are looked for; and the square of their number times their columns.
+MAX_DRAWN, NEIGHBOUR_COST = 2048, 2_000_000_000
 # Valleys are looked for with the penalty, and with this many times as much.
 FIRMNESS = 100.0
 # Starts from each batch: valleys, and one point that is anywhere.
@@ -113,6 +115,8 @@ class Scout:
         drawn = self._distinct(np.vstack([draw(self._space, self._pool, self._rng, number), *near, *list(self._ends)[-number // 2 :]]))
         scored = self._improve(self._score(drawn), penalty)
         self._num_batches += 1
+        if self._clock.ended():
+            return []
         return [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
 
     def _improve(self, scored: Points, penalty: float) -> Points:
@@ -132,7 +136,7 @@ class Scout:
             return scored
         w = scored.w.copy()
         w[chosen] = descend(self._space, self._pool, self._followers, w[chosen], values, num_steps, lambda: self._clock.ended() is not None)
-        return self._score(w)
+        return scored if self._clock.ended() else self._score(w)
 
     def _choose(self, scored: Points, penalty: float) -> list[Array]:
         """A few of the best valleys that are apart from one another, by the penalty and by a firm one in turn."""
@@ -141,7 +145,9 @@ class Scout:
         firm = self._valleys(neighbours, scored, FIRMNESS * penalty)
         loose = self._integers_first(scored, self._valleys(neighbours, scored, penalty))
         chosen: list[Array] = []
-        for index in itertools.chain.from_iterable(zip(firm, loose, strict=False)):
+        for index in itertools.chain.from_iterable(itertools.zip_longest(firm, loose)):
+            if index is None:
+                continue
             apart = not chosen or far_from(self._space.places(scored.w[[index]]), self._space.places(np.array(chosen)), APART)[0]
             chosen += [scored.w[index]] if apart else []
         return chosen[:NUM_VALLEYS]
@@ -184,7 +190,8 @@ class Scout:
         entries = self._space.host.num_columns + self._space.host.num_rows
         width = self._effort[0]
         affordable = min(width * MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
-        return int(np.clip(affordable, MIN_POINTS, width * MAX_POINTS))
+        comparable = min(MAX_DRAWN, int(np.sqrt(NEIGHBOUR_COST / max(1, self._space.telling.size))) // 2)
+        return int(np.clip(affordable, MIN_POINTS, min(width * MAX_POINTS, comparable)))
 
     @property
     def _effort(self) -> tuple[int, int]:

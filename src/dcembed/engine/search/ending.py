@@ -49,12 +49,16 @@ def stop(options: Options, progress: Progress, status: Status) -> Ending:
     """A time limit that comes while further starts are made takes nothing from a point that is settled, unless it was asked for."""
     best = progress.best
     settled = [outcome.point for outcome in progress.outcomes if outcome.status is Status.LOCALLY_SOLVED]
-    is_settled = best is not None and any(point.objective <= best.objective for point in settled)
+    is_settled = best is not None and any(_is_as_good(options, point.objective, best.objective) for point in settled)
     what = "interrupted" if status is Status.INTERRUPTED else "the time limit was reached"
     reason = f"{what} after {_count(progress)}"
     if status is Status.TIME_LIMIT and is_settled and options.search != "until-limit":
         return Ending(Status.LOCALLY_SOLVED, reason, is_final=True)
     return Ending(status, reason, is_final=True)
+
+
+def _is_as_good(options: Options, objective: float, best: float) -> bool:
+    return objective <= best + options.objective_tol * max(1.0, abs(best))
 
 
 def run_dry(progress: Progress) -> Ending:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.problem import Problem, carried_by
+from dcembed.engine.outcome import best_of
+from dcembed.engine.problem import Problem, carried_by, solver_for
 from dcembed.engine.scouting.scout import Scout
 from dcembed.engine.search.ending import Ending, find_ending, run_dry, stop
 from dcembed.engine.search.flat import is_flat
@@ -16,6 +17,7 @@ from dcembed.engine.search.patience import heard
 from dcembed.engine.search.progress import Progress
 from dcembed.engine.start import run_start
 from dcembed.engine.workshop import Steps
+from dcembed.program.derive import without_objective
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
@@ -64,7 +66,8 @@ def search(problem: Problem, journal: Journal) -> Ending:
 def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     solver, options = replace(problem.solver, note=journal.log.note), problem.options
     host = open_host(problem.embedded, problem.box, solver)
-    scout = Scout(Space(problem.embedded, problem.box), solver, options.seed, options.feasibility_tol, journal.clock)
+    corners = replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
+    scout = Scout(Space(problem.embedded, problem.box), corners, options.seed, options.feasibility_tol, journal.clock)
     with closing(host.session), closing(scout):
         yield Search(problem, journal, host, scout, tuple(map(problem.embedded.lower, journal.arguments.starts)))
 
@@ -94,7 +97,7 @@ def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
     if number is None:
         return None
     left = progress.outcomes[number]
-    return Turn(left.point, Steps(number, min(max_steps, progress.max_steps), left.num_steps))
+    return Turn(left.best or left.point, Steps(number, min(max_steps, progress.max_steps), left.num_steps))
 
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:
@@ -110,7 +113,8 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
         if solution.x is not None:
             return solution.x
         if number == 0:
-            return Ending(no_start(solution), "the solver found no point of the host", is_final=True)
+            why = "stopped before a point of the host was found" if clock.ended() else "the solver found no point of the host"
+            return Ending(no_start(solution), why, is_final=True)
     return _scouted(here, progress)
 
 
@@ -133,6 +137,8 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
     carried = carried_by(problem, earlier[-1].backend if earlier else None)
     outcome = run_start(carried, turn.point, steps, settled, here.journal)
+    if not is_new:
+        outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     here.scout.hear_end(outcome.point.w)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
     outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
