@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import Point, measure_point
@@ -23,6 +24,7 @@ def after(patience: Patience, objective: float, num_steps: int = 9) -> Patience:
     return heard(patience, at(objective), at(objective), num_steps, 1e-6)
 
 
+@pytest.mark.patient
 def test_it_is_over_after_twenty_starts_without_anything_better():
     patience = after(Patience(), 1.0)
     for number in range(20):
