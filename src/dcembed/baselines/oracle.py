@@ -37,7 +37,7 @@ class _NetworkOracle:
         self._measured, self._size = measured, size
         self._directions = terms.scale[:, None] * measured.directions[terms.direction]
         weights, inputs = measured.direct
-        gather = sp.csr_array((terms.scale, (terms.part, np.arange(terms.part.size))), shape=(parts.num_parts, terms.part.size))
+        gather = measured.term_sums
         self._chunks = [
             _Chunk(terms.block[chunk], [weight[terms.direction[chunk]] for weight in weights], sp.csr_array(gather[:, chunk]))
             for chunk in chunks(terms.block.size, network)
