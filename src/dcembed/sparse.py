@@ -32,6 +32,12 @@ def rows_to(matrix: sp.csr_array, end: int) -> sp.csr_array:
     return sp.csr_array((matrix.data[:until], matrix.indices[:until], matrix.indptr[: end + 1]), shape=(end, matrix.shape[1]))
 
 
+def nonzero_rows(matrix: sp.csr_array) -> Array:
+    """Numbers of the rows that have an entry other than zero."""
+    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.flatnonzero(np.bincount(row_of, matrix.data != 0.0, minlength=matrix.shape[0]))
+
+
 def above(upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
     """Two matrices of the same width, one above the other."""
     data = np.concatenate([upper.data, lower.data])

@@ -98,13 +98,13 @@ def test_a_time_limit_among_further_starts_leaves_a_settled_point_settled(monkey
 
     monkeypatch.setattr(search, "run_start", run_start)
     worse = None
-    assert run({"time_limit": 0.3}).status is Status.LOCALLY_SOLVED
+    assert run({"time_limit": 1.0}).status is Status.LOCALLY_SOLVED
     assert len(begun) == 2
     begun.clear()
     # A better point that has not been settled is another matter.
     embedded = eliminate(BOX[0], [BOX[1]])
     worse = min((measure_point(embedded, w) for w in np.random.default_rng(0).uniform(-2, 2, (500, 2))), key=lambda point: point.objective)
-    assert run({"time_limit": 0.3}, start=[1.9, 1.9, 0.0]).status is Status.TIME_LIMIT
+    assert run({"time_limit": 1.0}, start=[1.9, 1.9, 0.0]).status is Status.TIME_LIMIT
 
 
 def test_the_users_starts_come_first_and_ours_follow(monkeypatch):

@@ -97,7 +97,7 @@ def test_along_the_way(monkeypatch, kind, seed):
             room = 1e-6 * (1.0 + np.abs(point.w))
             assert np.all((point.w >= box.lb - room) & (point.w <= box.ub + room))
     met = [after.state.best.objective for _, after in tried if after.state.best is not None]
-    assert not met or result.objective <= min(met) + 1e-9
+    assert not met or result.objective <= min(met) + 1e-7  # the best point is settled, which takes back what tolerances gave
     objectives = [objective for _, objective in result.incumbents]
     assert objectives == sorted(objectives, reverse=True)
 

@@ -12,23 +12,12 @@ from typing import Any
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.baselines.nonlinear import quadratic_forms
 from dcembed.errors import InputError
+from dcembed.program.balls import Ball, find_balls
 from dcembed.program.program import Program
 
 # Halvings of the way to the centre, as many as float64 has digits, and pulls in lower precision.
 NUM_HALVINGS, NUM_PULLS = 53, 4
-# Curvatures of a quadratic that differ by less than this share are those of a ball.
-ROUND_TOL = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """|w[columns] - center| <= radius."""
-
-    columns: Array
-    center: Array
-    radius: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +50,7 @@ def read_region(host: Program, what: str) -> Region:
     cure = "Use dcembed.solve or another baseline for it."
     if host.num_rows:
         raise InputError(f"{what} takes boxes and balls only, but this host has {host.num_rows} rows without predictions. {cure}")
-    balls = tuple(_ball(*form) for form in quadratic_forms(host))
+    balls = find_balls(host)
     columns = np.concatenate([np.zeros(0, dtype=np.int64), *(ball.columns for ball in balls if ball is not None)])
     if None in balls or np.unique(columns).size < columns.size:
         raise InputError(f"{what} takes boxes and balls only, but this host has a curved constraint that is no ball of its own. {cure}")
@@ -71,21 +60,6 @@ def read_region(host: Program, what: str) -> Region:
         lb[ball.columns] = np.maximum(lb[ball.columns], ball.center - ball.radius)
         ub[ball.columns] = np.minimum(ub[ball.columns], ball.center + ball.radius)
     return Region(lb, ub, found)
-
-
-def _ball(quadratic: Any, linear: Any, ub: float) -> Ball | None:
-    """1/2 q |w|^2 + a'w <= ub as a ball, None if it is none."""
-    columns = np.flatnonzero(np.diff(quadratic.indptr))
-    curvature = quadratic.diagonal()[columns]
-    is_diagonal = quadratic.nnz == columns.size and np.array_equal(quadratic.indices, columns)
-    if columns.size == 0 or not is_diagonal or np.ptp(curvature) > ROUND_TOL * curvature.max() or curvature.min() <= 0:
-        return None
-    if not np.isin(linear.indices[linear.data != 0], columns).all():
-        return None
-    slope = linear.toarray()[0][columns]
-    center = -slope / curvature
-    square = 2 * ub / curvature[0] + center @ center
-    return Ball(columns, center, float(np.sqrt(square))) if square >= 0 else None
 
 
 class TorchRegion:

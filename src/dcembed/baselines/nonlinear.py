@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.baselines.oracle import Oracle
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.program.balls import quadratic_forms
 from dcembed.program.program import Program
 
 
@@ -144,18 +145,6 @@ def _quadratics(host: Program) -> tuple[Quadratics, sp.csr_array, Array]:
     # A head that is a constant needs no row.
     varying = cones.heads[np.diff(cones.matrix.indptr)[cones.heads] > 0]
     return quadratics, sp.csr_array(cones.matrix[varying]), -cones.offset[varying]
-
-
-def quadratic_forms(host: Program) -> list[tuple[sp.csr_array, sp.csr_array, float]]:
-    """Q, a and ub of every quadratic constraint and cone, both written as 1/2 w'Qw + a'w <= ub; Q of a cone with a head is not convex."""
-    forms = [(q.quadratic, q.coefficients, q.ub) for q in host.quadratic_constraints]
-    cones = host.cone_rows
-    for head, size in zip(cones.heads, cones.sizes, strict=True):
-        matrix, offset = cones.matrix[head : head + size], cones.offset[head : head + size]
-        signed = sp.diags_array(np.concatenate([[-2.0], np.full(size - 1, 2.0)])) @ matrix
-        constant = offset[1:] @ offset[1:] - offset[0] ** 2
-        forms.append((sp.csr_array(matrix.T @ signed), sp.csr_array((signed.T @ offset).reshape(1, -1)), -float(constant)))
-    return forms
 
 
 def _places(quadratic: sp.csr_array, linear: sp.csr_array) -> tuple[Array, sp.csr_array, Array]:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.sparse import beside
 
 # Solves in a row that a cut may be loose before it is dropped.
 MAX_AGE = 12
@@ -82,8 +83,10 @@ class CutPool:
 
     def rows(self, num_parts: int, num_slacks: int = 0) -> sp.csr_array:
         """The cuts as rows [-slope | unit of theta | 0] >= constant."""
-        unit = sp.csr_array((np.ones(self.num_cuts), (np.arange(self.num_cuts), self.part)), shape=(self.num_cuts, num_parts + num_slacks))
-        return sp.csr_array(sp.hstack([-self.slope, unit], format="csr"))
+        unit = sp.csr_array(
+            (np.ones(self.num_cuts), self.part, np.arange(self.num_cuts + 1)), shape=(self.num_cuts, num_parts + num_slacks)
+        )
+        return beside(-self.slope, unit)
 
     def places_in(self, numbers: Array, first: int) -> Array:
         """Where each cut stands among rows that begin at `first` with the cuts of these numbers; -1 for new ones."""

@@ -13,11 +13,13 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
+from dcembed.embedded.points import evaluation_cost
 from dcembed.engine.bundle.loop import run_bundle
 from dcembed.engine.outcome import Outcome, Walk
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.loop import run_tangents
 from dcembed.engine.workshop import Workshop
+from dcembed.result import Status
 from dcembed.run.completion import complete
 
 # Tangents go on where the bundle has improved the objective of their best point by this, relative to it,
@@ -25,6 +27,8 @@ from dcembed.run.completion import complete
 WORTH_A_WALK, LESS_VIOLATION = 1e-4, 0.5
 # How much larger the first box of a further walk is than the one in which the walk before took its last step.
 WIDER = 4.0
+# Multiplications in a pass of the networks from which on a bundle step, with its bounds, takes as long as many tangent steps.
+DEAR_COST = 1_000_000
 
 
 def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array]) -> Outcome:
@@ -34,7 +38,14 @@ def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Se
     walk, guide = Guide(problem, workshop).walk(start)
     if status := walk.status or workshop.journal.clock.ended():
         return Outcome(status, walk.point, walk.best)
+    if workshop.steps.is_probe and _bundle_is_dear(problem):
+        return Outcome(Status.ITERATION_LIMIT, walk.point, walk.best)
     return run_bundle(problem, workshop, walk, settled, guide)
+
+
+def _bundle_is_dear(problem: Problem) -> bool:
+    """Whether the bundle is left for the best start alone; where integers are held, it is what moves them."""
+    return evaluation_cost(problem.embedded) > DEAR_COST and not problem.embedded.integer.any()
 
 
 @dataclass(frozen=True, eq=False)

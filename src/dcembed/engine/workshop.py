@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
@@ -22,6 +21,7 @@ from dcembed.run.penalty import Penalty
 from dcembed.run.starts import is_infeasible
 from dcembed.solvers.base import Limits, Solution
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.sparse import above
 
 
 class Master:
@@ -52,7 +52,7 @@ class Master:
         below, origin = np.full(rhs.size, -np.inf), None
         if pool is not None:
             cuts = pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks)
-            matrix = sp.csr_array(sp.vstack([matrix, cuts], format="csr"))
+            matrix = above(matrix, cuts)
             origin = np.concatenate([np.arange(rhs.size), pool.places_in(self._cuts, rhs.size)])
             below, rhs = np.concatenate([below, pool.constant]), np.concatenate([rhs, np.full(pool.num_cuts, np.inf)])
             self._cuts = pool.numbers
@@ -83,10 +83,10 @@ class Master:
 
 
 class Steps:
-    """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again."""
+    """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again; a probe is left before it settles."""
 
-    def __init__(self, start: int, limit: int, taken: int = 0) -> None:
-        self.start, self.number = start, taken
+    def __init__(self, start: int, limit: int, taken: int = 0, is_probe: bool = False) -> None:
+        self.start, self.number, self.is_probe = start, taken, is_probe
         self._limit = limit
 
     def __iter__(self) -> Iterator[int]:

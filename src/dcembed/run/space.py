@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.program.balls import Ball, find_balls, pull_into, quadratic_forms
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
 
@@ -36,6 +37,43 @@ class Space:
         tied[host.indicator_rows.matrix.indices] = True
         tied[host.convex_rows.matrix.indices] = True
         return tied
+
+    @cached_property
+    def balls(self) -> tuple[Ball, ...]:
+        """The Euclidean balls of columns that nothing but their bounds holds otherwise, with the centre inside those."""
+        host = self.host
+        shares = [host.rows.indices, host.indicator_rows.column, host.indicator_rows.matrix.indices]
+        used = [np.union1d(form.indices, linear.indices) for form, linear, _ in quadratic_forms(host)]
+        times = np.bincount(np.concatenate([*used, *shares, np.flatnonzero(host.integer)]).astype(np.int64), minlength=host.num_columns)
+        return tuple(ball for ball in find_balls(host) if ball is not None and self._is_apart(ball, times))
+
+    def _is_apart(self, ball: Ball, times: Array) -> bool:
+        lb, ub = self.box.lb[ball.columns], self.box.ub[ball.columns]
+        return bool((times[ball.columns] == 1).all() and (lb <= ball.center).all() and (ball.center <= ub).all())
+
+    @cached_property
+    def in_ball(self) -> Array:
+        """Mask of the columns of the balls."""
+        mask = np.zeros(self.host.num_columns, dtype=bool)
+        for ball in self.balls:
+            mask[ball.columns] = True
+        return mask
+
+    @cached_property
+    def reach(self) -> Array:
+        """How far a column can go: its range; in a ball less, so that all its columns together go about from one side to the other."""
+        reach = self.width.copy()
+        for ball in self.balls:
+            reach[ball.columns] = np.minimum(reach[ball.columns], 4.0 * ball.radius / np.sqrt(ball.columns.size))
+        return reach
+
+    def clip(self, w: Array) -> Array:
+        """Points (k, n) moved inside the bounds and the balls."""
+        clipped: Array = np.clip(w, self.box.lb, self.box.ub)
+        for ball in self.balls:
+            columns = ball.columns
+            clipped[:, columns] = pull_into(ball, w[:, columns], self.box.lb[columns], self.box.ub[columns])
+        return clipped
 
     @cached_property
     def is_bounded(self) -> Array:

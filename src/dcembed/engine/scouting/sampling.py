@@ -110,7 +110,16 @@ def _fill(space: Space, w: Array, rng: np.random.Generator) -> Array:
     endless = ~space.tied & ~space.is_bounded & space.is_input
     size = np.maximum(1.0, np.abs(w[:, endless])) * 10 ** rng.uniform(*ENDLESS_POWERS, (number, 1))
     w[:, endless] = _within(space, w[:, endless] + size * rng.standard_normal((number, int(endless.sum()))), endless)
-    return _rounded(space, w)
+    return _rounded(space, _fill_balls(space, w, rng))
+
+
+def _fill_balls(space: Space, w: Array, rng: np.random.Generator) -> Array:
+    """Columns of balls, drawn in any direction and at any distance from the centre."""
+    for ball in space.balls:
+        direction = rng.standard_normal((w.shape[0], ball.columns.size))
+        distance = ball.radius * rng.uniform(0.0, 1.0, (w.shape[0], 1))
+        w[:, ball.columns] = ball.center + distance * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    return space.clip(w) if space.balls else w
 
 
 def _even(rng: np.random.Generator, number: int, dimension: int) -> Array:

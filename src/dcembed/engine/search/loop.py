@@ -88,7 +88,9 @@ def _begun(here: Search, progress: Progress) -> Turn | Ending:
     point = measure_start(here.problem.embedded, w)
     here.journal.start(number, point)
     here.scout.hear_start(point.w)
-    return Turn(_left(here, point, number), Steps(number, min(PROBE_STEPS, limit) if _probes(here) else limit))
+    return Turn(
+        _left(here, point, number), Steps(number, min(PROBE_STEPS, limit), is_probe=True) if _probes(here) else Steps(number, limit)
+    )
 
 
 def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
@@ -97,7 +99,9 @@ def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
     if number is None:
         return None
     left = progress.outcomes[number]
-    return Turn(left.best or left.point, Steps(number, min(max_steps, progress.max_steps), left.num_steps))
+    return Turn(
+        left.best or left.point, Steps(number, min(max_steps, progress.max_steps), left.num_steps, is_probe=max_steps < progress.max_steps)
+    )
 
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:

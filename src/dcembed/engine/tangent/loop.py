@@ -25,7 +25,7 @@ from dcembed.run.clock import Clock
 from dcembed.solvers.base import SolveStatus
 
 # A step is taken if it brings at least the fair share of the promise; the box grows if it brings the good share.
-FAIR_SHARE, GOOD_SHARE = 0.25, 0.5
+POOR_SHARE, FAIR_SHARE, GOOD_SHARE = 0.05, 0.25, 0.5
 GROWTH, SHRINKAGE = 2.0, 0.3
 # A promise below this, relative to max(1, |F|), is none.
 PROMISE_TOL = 1e-8
@@ -64,7 +64,10 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     state, region = tried.state, tried.state.region
     if tried.promise <= PROMISE_TOL * max(1.0, abs(state.point.objective)):
         return None
-    if tried.improvement > FAIR_SHARE * tried.promise:
+    if tried.improvement > POOR_SHARE * tried.promise:
+        if tried.improvement <= FAIR_SHARE * tried.promise:
+            radius = SHRINKAGE * min(region.radius, _length(region, candidate, state.point) or region.radius)
+            return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
         grows = region.is_hit(candidate.w) and tried.improvement >= GOOD_SHARE * tried.promise
         around = region.around(candidate.w, (GROWTH if grows else 1.0) * region.radius)
         return replace(state, point=candidate, region=around, fruitful_radius=region.radius, num_rejected=0)

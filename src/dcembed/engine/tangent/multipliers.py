@@ -46,8 +46,9 @@ def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
 def largest_multiplier(problem: Problem, solution: Solution, penalty: float) -> float:
     """Of the neural rows in a master; a row that needs slack has the penalty itself."""
     if solution.duals is not None:
-        return float(np.abs(solution.duals[problem.embedded.host.num_rows :]).max(initial=0.0))
+        first, size = problem.subproblem.first_restriction, problem.embedded.restrictions.num_restrictions
+        return float(np.abs(solution.duals[first : first + size]).max(initial=0.0))
     if solution.x is None:
         return 0.0
-    slack = solution.x[problem.embedded.host.num_columns :]
+    slack = problem.subproblem.split_columns(solution.x)[2]
     return penalty if slack.max(initial=0.0) > problem.options.feasibility_tol else 0.0

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.epigraph import no_epigraph
 from dcembed.embedded.held import hold_integers
 from dcembed.engine.problem import Problem, solver_for
 from dcembed.engine.subproblem import Subproblem
+from dcembed.engine.tangent.memory import build_excess
 from dcembed.program.tightening import Box
 
 
@@ -18,5 +18,5 @@ def tangent_problem(problem: Problem, w: Array) -> Problem:
     """The problem with the integers of `w` held, in a solver that is made for what is left."""
     embedded, integer = hold_integers(problem.embedded, w), problem.embedded.integer
     box = Box(np.where(integer, w, problem.box.lb), np.where(integer, w, problem.box.ub))
-    subproblem = Subproblem(embedded, no_epigraph(embedded))
+    subproblem = Subproblem(embedded, build_excess(embedded))
     return replace(problem, embedded=embedded, subproblem=subproblem, box=box, solver=solver_for(problem, embedded.host.problem_class))

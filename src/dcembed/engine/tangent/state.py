@@ -8,6 +8,7 @@ from dcembed.embedded.point import Point
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import Region, first_region
+from dcembed.engine.subproblem import Majorant
 
 # Half the side of the first box, and the one below which a box is too small to matter, in ranges of the columns.
 FIRST_RADIUS, SMALLEST_RADIUS = 0.2, 1e-5
@@ -29,6 +30,8 @@ class State:
         Radius of the last box in which a step was taken.
     num_rejected
         Steps in a row that were not taken.
+    tangents, num_cuts
+        The last tangents, and how many cuts have been made of such.
     """
 
     point: Point
@@ -37,6 +40,8 @@ class State:
     multipliers: tuple[float, ...] = ()
     fruitful_radius: float = SMALLEST_RADIUS
     num_rejected: int = 0
+    tangents: tuple[Majorant, ...] = ()
+    num_cuts: int = 0
 
 
 def begin(problem: Problem, start: Point, radius: float) -> State:
