@@ -41,7 +41,7 @@ class Status(Enum):
         "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "
         "columns to similar sizes."
     )
-    INTERRUPTED = "The run was interrupted by Ctrl-C or by the callback; the best point so far is returned."
+    INTERRUPTED = "The run was interrupted by Ctrl-C, by the callback or by an error; the best point so far is returned."
 
     @property
     def help(self) -> str:
@@ -143,6 +143,8 @@ class Result:
         What the point was measured against.
     reason
         Why the run made no further start, in words; empty where a method has none to tell.
+    notes
+        What happened on the way that a person should know: solvers that failed or were changed, memory that ran out.
     preparation_seconds
         Time spent before the clock of the run was started, on what is kept for later runs (bound tightening); not in `seconds`.
     """
@@ -163,6 +165,7 @@ class Result:
     feasibility_tol: float
     preparation_seconds: float = 0.0
     reason: str = ""
+    notes: tuple[str, ...] = ()
 
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""

@@ -14,6 +14,9 @@ from dcembed.program.tightening import Box
 FIRST_RADIUS, FIRST_RADIUS_INTEGER = 0.05, 0.4
 GROWTH = 2.0
 LARGEST_RADIUS, SMALLEST_RADIUS = 1.0, 1e-3
+# In columns without an end the largest box goes this many widths in each direction, so that no master is unbounded because of them; a
+# point that is further away than this is on its way to infinity.
+ENDLESS_REACH, FAR_AWAY = 1e3, 1e12
 # A point within this share of the radius of a side of the box has hit it.
 HIT_TOL = 1e-3
 
@@ -51,14 +54,15 @@ class Region:
         return self.radius >= LARGEST_RADIUS
 
     def around(self, w: Array, radius: float) -> Region:
-        """A box with another middle and radius; the largest radius gives the host's own box."""
+        """A box with another middle and radius; the largest radius gives the host's own box, as far as that has an end."""
         radius = min(max(radius, self.smallest), LARGEST_RADIUS)
-        if radius == LARGEST_RADIUS:
-            return replace(self, radius=radius, box=self.host)
         lb, ub = self.host.lb.copy(), self.host.ub.copy()
-        columns = self.columns
-        lb[columns] = np.maximum(lb[columns], w[columns] - radius * self.width)
-        ub[columns] = np.minimum(ub[columns], w[columns] + radius * self.width)
+        columns, reach = self.columns, radius * self.width
+        if radius == LARGEST_RADIUS:
+            endless = np.isinf(lb[columns]) | np.isinf(ub[columns])
+            columns, reach = columns[endless], ENDLESS_REACH * np.maximum(self.width[endless], np.abs(w[columns[endless]]))
+        lb[columns] = np.maximum(lb[columns], w[columns] - reach)
+        ub[columns] = np.minimum(ub[columns], w[columns] + reach)
         return replace(self, radius=radius, box=Box(np.minimum(lb, ub), ub))
 
     def is_hit(self, w: Array) -> bool:
@@ -67,6 +71,12 @@ class Region:
         low = (w[columns] <= self.box.lb[columns] + room) & (self.box.lb[columns] > self.host.lb[columns])
         high = (w[columns] >= self.box.ub[columns] - room) & (self.box.ub[columns] < self.host.ub[columns])
         return bool((low | high).any())
+
+
+def runs_away(w: Array, host: Box) -> bool:
+    """Whether a point is so far away in columns without an end that there is none to be expected."""
+    endless = np.isinf(host.lb) | np.isinf(host.ub)
+    return bool(np.abs(w[endless]).max(initial=0.0) > FAR_AWAY)
 
 
 def first_region(embedded: EmbeddedProgram, w: Array, host: Box, radius: float | None = None, smallest: float = SMALLEST_RADIUS) -> Region:

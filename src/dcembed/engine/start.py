@@ -28,4 +28,6 @@ def run_start(problem: Problem, point: Point, steps: Steps, settled: Sequence[Ar
             outcome = run_ccp(problem, workshop, point)
         backend = workshop.master.solver.backend
         journal.use(backend)
-    return replace(outcome, backend=backend, num_steps=steps.number)
+    # What settles when the time is over was cut off.
+    status = (outcome.is_settled and journal.clock.ended()) or outcome.status
+    return replace(outcome, status=status, backend=backend, num_steps=steps.number)

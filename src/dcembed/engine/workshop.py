@@ -10,6 +10,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
+from dcembed.embedded.verify import measure_host
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, restriction_rows
@@ -110,9 +111,10 @@ class Workshop:
         message = solution.message or solution.status.value
         self.journal.step(Step(self.steps.start, self.steps.number, last, candidate, penalty.value, message, penalty.is_hard, kind))
 
-    def host_is_infeasible(self) -> bool:
-        """A subproblem has slacks on its neural rows, so it is infeasible only with the host; solvers err, so ask again."""
-        return is_infeasible(self.host, self.journal.clock.limits())
+    def host_is_infeasible(self, known: Point) -> bool:
+        """A subproblem has slacks on its neural rows, so it is infeasible only with the host; solvers err, so ask again, unless a point is known."""
+        is_possible = measure_host(self.host.embedded.host, known.w)[1] > self.journal.arguments.options.feasibility_tol
+        return is_possible and is_infeasible(self.host, self.journal.clock.limits())
 
 
 @contextmanager

@@ -136,6 +136,7 @@ class Journal:
             sizes=self._sizes,
             preparation_seconds=preparation_seconds,
             reason=reason,
+            notes=self.log.notes,
         )
         self.log.summary(result)
         return result
@@ -157,10 +158,19 @@ class Journal:
 
 @contextmanager
 def open_journal(arguments: Arguments) -> Iterator[Journal]:
-    """Start the clock, hear Ctrl-C, and write the problem as methods take it."""
+    """Start the clock, hear Ctrl-C, and write the problem as methods take it.
+
+    An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`.
+    """
     clock = Clock(arguments.options.time_limit)
     with hear_interrupts(clock):
-        yield Journal(arguments, eliminate(arguments.minimized, arguments.embeddings), clock)
+        journal = Journal(arguments, eliminate(arguments.minimized, arguments.embeddings), clock)
+        try:
+            yield journal
+        except BaseException as error:
+            if journal.incumbent.point is not None and not hasattr(error, "result"):
+                error.result = journal.result(Status.INTERRUPTED, reason=f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
+            raise
 
 
 def count_sizes(embedded: EmbeddedProgram, added_columns: int, added_rows: int, slacks: int = 0, added_binaries: int = 0) -> Sizes:

@@ -21,7 +21,7 @@ class RunLog:
     """Prints what happens. A quiet console prints nothing."""
 
     def __init__(self, verbose: bool) -> None:
-        self._notes: set[str] = set()
+        self._notes: dict[str, None] = {}
         self._console = Console(quiet=not verbose, highlight=False, soft_wrap=True)
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
@@ -41,8 +41,13 @@ class RunLog:
     def note(self, text: str) -> None:
         """Something that happened and is worth a line, once."""
         if text not in self._notes:
-            self._notes.add(text)
+            self._notes[text] = None
             self._print(text, markup=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Everything that was noted, in its order."""
+        return tuple(self._notes)
 
     def start(self, number: int, seconds: float, objective: float, violation: float, best: float, is_new: bool) -> None:
         """The starting point itself; `best` is the best feasible objective so far, NaN for none."""

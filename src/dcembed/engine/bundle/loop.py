@@ -22,7 +22,7 @@ from dcembed.engine.bundle.step import SAME_POINT, BundleStep, Kind, take_step
 from dcembed.engine.failure import Cure, judge
 from dcembed.engine.outcome import Outcome, Walk, best_of
 from dcembed.engine.problem import Problem
-from dcembed.engine.region import LARGEST_RADIUS
+from dcembed.engine.region import LARGEST_RADIUS, runs_away
 from dcembed.engine.workshop import Workshop
 from dcembed.result import Status
 from dcembed.run.clock import RunEnded
@@ -52,6 +52,8 @@ def run_bundle(
     for _ in workshop.steps:
         if status := clock.ended():
             return Outcome(status, state.point, state.best)
+        if runs_away(state.point.w, problem.box):
+            return Outcome(Status.UNBOUNDED, state.point, state.best)
         if is_settled(problem, state.point.w, settled):
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
@@ -95,7 +97,7 @@ def is_settled(problem: Problem, w: Array, settled: Sequence[Array]) -> bool:
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:
     """After a solution that is of no use."""
     may_widen, clock = not state.model.region.is_full, workshop.journal.clock
-    verdict = judge(solution, state.penalty, state.num_failed, may_widen, workshop.host_is_infeasible, clock)
+    verdict = judge(solution, state.penalty, state.num_failed, may_widen, lambda: workshop.host_is_infeasible(state.point), clock)
     if isinstance(verdict, Status):
         return verdict
     if verdict is Cure.GROW:

@@ -122,7 +122,9 @@ def _penalize(problem: Problem, state: State, last: Point) -> State | Status:
 
 def _cope(workshop: Workshop, state: State, solution: Solution) -> State | Status:
     """After a solution that is of no use."""
-    verdict = judge(solution, state.penalty, state.num_failed, False, workshop.host_is_infeasible, workshop.journal.clock)
+    verdict = judge(
+        solution, state.penalty, state.num_failed, False, lambda: workshop.host_is_infeasible(state.point), workshop.journal.clock
+    )
     if isinstance(verdict, Status):
         return verdict
     if verdict is Cure.GROW:

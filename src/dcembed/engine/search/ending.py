@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dcembed.engine.outcome import Outcome
+from dcembed.engine.region import runs_away
 from dcembed.engine.search.progress import Progress
 from dcembed.options import Options
+from dcembed.program.tightening import Box
 from dcembed.result import Status
 from dcembed.run.clock import Clock
 
 # After one of these no other start is worth its time.
-FINAL = (Status.UNBOUNDED, Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)
+FINAL = (Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)
 # Starts of ours in a row that may end at a limit or with a failure before the search does.
-MAX_FAILED_STARTS = 3
+MAX_FAILED_STARTS = 8
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,14 @@ class Ending:
     is_final: bool = False
 
 
-def find_ending(options: Options, progress: Progress, num_given: int, clock: Clock) -> Ending | None:
-    """Whether the search is over, of which the user has given the first so many starts."""
+def find_ending(options: Options, progress: Progress, num_given: int, box: Box, clock: Clock) -> Ending | None:
+    """Whether the search is over, of which the user has given the first so many starts; `box` has the bounds of the columns."""
     outcomes = progress.outcomes
     if not outcomes:
         return None
     if stopped := clock.ended():
         return stop(options, progress, stopped)
-    if outcomes[-1].status in FINAL:
+    if outcomes[-1].status in FINAL or _runs_away(outcomes[-1], box):
         return Ending(progress.status, f"start {len(outcomes) - 1} ended with {outcomes[-1].status.name}", is_final=True)
     if len(outcomes) < num_given:
         return None
@@ -55,6 +58,11 @@ def stop(options: Options, progress: Progress, status: Status) -> Ending:
     if status is Status.TIME_LIMIT and is_settled and options.search != "until-limit":
         return Ending(Status.LOCALLY_SOLVED, reason, is_final=True)
     return Ending(status, reason, is_final=True)
+
+
+def _runs_away(outcome: Outcome, box: Box) -> bool:
+    """Whether a start found feasible points without end, rather than a solver that says so."""
+    return outcome.status is Status.UNBOUNDED and outcome.best is not None and runs_away(outcome.best.w, box)
 
 
 def _is_as_good(options: Options, objective: float, best: float) -> bool:

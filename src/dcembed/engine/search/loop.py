@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
-from dcembed.engine.outcome import best_of
+from dcembed.engine.outcome import Outcome, best_of
 from dcembed.engine.problem import Problem, carried_by, solver_for
 from dcembed.engine.scouting.scout import Scout
 from dcembed.engine.search.ending import Ending, find_ending, run_dry, stop
@@ -18,6 +18,7 @@ from dcembed.engine.search.progress import Progress
 from dcembed.engine.start import run_start
 from dcembed.engine.workshop import Steps
 from dcembed.program.derive import without_objective
+from dcembed.result import Status
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
@@ -54,7 +55,7 @@ def search(problem: Problem, journal: Journal) -> Ending:
     with _open(problem, journal) as here:
         progress = Progress(problem.options.max_iterations)
         while True:
-            turn = find_ending(problem.options, progress, len(here.given), journal.clock) or _next_turn(here, progress)
+            turn = find_ending(problem.options, progress, len(here.given), problem.box, journal.clock) or _next_turn(here, progress)
             if isinstance(turn, Ending) and not turn.is_final:
                 turn = _taking_up(progress, progress.max_steps) or turn
             if isinstance(turn, Ending):
@@ -125,13 +126,21 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
 def _scouted(here: Search, progress: Progress) -> Array | Ending:
     """What the scout finds."""
     with here.journal.log.working("looking for another start"):
-        best = progress.best
-        w = here.scout.next(best.w if best is not None else None, _penalty(here, progress.outcomes[0].point))
+        w = _look(here, progress)
     if w is not None:
         return w
     if stopped := here.journal.clock.ended():
         return stop(here.problem.options, progress, stopped)
     return run_dry(progress)
+
+
+def _look(here: Search, progress: Progress) -> Array | None:
+    best = progress.best
+    try:
+        return here.scout.next(best.w if best is not None else None, _penalty(here, progress.outcomes[0].point))
+    except MemoryError:
+        here.journal.log.note("out of memory in the search for another start.")
+        return None
 
 
 def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
@@ -140,13 +149,23 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     is_new, taken = steps.start == len(earlier), steps.number
     settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
     carried = carried_by(problem, earlier[-1].backend if earlier else None)
-    outcome = run_start(carried, turn.point, steps, settled, here.journal)
+    outcome = _run(here, carried, turn, settled)
     if not is_new:
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     here.scout.hear_end(outcome.point.w)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
     outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
     return replace(progress, outcomes=outcomes, patience=patience, num_others=progress.num_others + 1 if is_new else 0)
+
+
+def _run(here: Search, carried: Problem, turn: Turn, settled: list[Array]) -> Outcome:
+    """A start; one that runs out of memory is over, the others are not."""
+    try:
+        return run_start(carried, turn.point, turn.steps, settled, here.journal)
+    except MemoryError:
+        here.journal.log.note(f"start {turn.steps.start}: out of memory.")
+        best = best_of((turn.point,), here.problem.options.feasibility_tol)
+        return Outcome(Status.NUMERICAL_ERROR, turn.point, best, num_steps=turn.steps.number)
 
 
 def _probes(here: Search) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from dcembed.embedded.point import Point
 from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import Problem
-from dcembed.engine.region import LARGEST_RADIUS, Region
+from dcembed.engine.region import LARGEST_RADIUS, Region, runs_away
 from dcembed.engine.tangent.problem import tangent_problem
 from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
 from dcembed.engine.tangent.step import Tried, try_step
@@ -47,10 +47,13 @@ def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
             return _end(problem, state, status)
         tried = try_step(problem, workshop, state)
         workshop.record("tangent", state.point, tried.candidate, tried.penalty, tried.solution)
+        after: State | Status | None
         after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
         if not isinstance(after, State):
             return _end(problem, tried.state, after)
         state = after
+        if runs_away(state.point.w, problem.box):
+            return _end(problem, state, Status.UNBOUNDED)
     return _end(problem, state, Status.ITERATION_LIMIT)
 
 
