@@ -21,9 +21,7 @@ DEMANDS = [
     ("two", [1.0], "yes"),
     ("two", [0.0], "no"),
     ("three", [0.0, 0.0, 1.0], 2),
-    ("three", [1.0, 0.0, 0.0], 0),
     ("labels", [1.0, 0.0], [1, 0]),
-    ("labels", [0.0, 1.0], [0, 1]),
 ]
 
 
@@ -32,7 +30,7 @@ def nearest(tool, kind, demand, outputs=None, **keywords):
     host = tool()
     x = [host.var(-1.0, 1.0) for _ in range(2)]
     away = [host.var(0.0, None) for _ in range(2)]
-    corner = {"no": (1, 1), "yes": (-1, -1), 2: (-1, -1), 0: (1, 1)}.get(demand if not isinstance(demand, list) else None, (1, -1))
+    corner = {"no": (1, 1), "yes": (-1, -1), 2: (-1, -1)}.get(demand if not isinstance(demand, list) else None, (1, -1))
     for variable, distance, place in zip(x, away, corner, strict=True):
         host.add(distance >= variable - place)
         host.add(distance >= place - variable)

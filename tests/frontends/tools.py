@@ -31,9 +31,9 @@ class Gurobi:
     def add(self, constraint):
         self.model.addConstr(constraint)
 
-    def minimize(self, expression, **options):
+    def minimize(self, expression, max_starts=2, **options):
         self.model.setObjective(expression)
-        return on_gurobi.optimize(self.model, **options)
+        return on_gurobi.optimize(self.model, max_starts=max_starts, **options)
 
     def value(self, variable):
         return variable.X
@@ -58,9 +58,9 @@ class Scip:
     def add(self, constraint):
         self.model.addCons(constraint)
 
-    def minimize(self, expression, **options):
+    def minimize(self, expression, max_starts=2, **options):
         self.model.setObjective(expression)
-        return on_scip.optimize(self.model, **options)
+        return on_scip.optimize(self.model, max_starts=max_starts, **options)
 
     def value(self, variable):
         return self.model.getVal(variable)

@@ -5,10 +5,10 @@ Nearly all of them choose how hidden units are written into the model, or what i
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 
 from dcembed.errors import OptionError
+from dcembed.frontends.messages import warn_user
 
 GUROBI_ML = frozenset(
     (
@@ -54,8 +54,7 @@ def ignore_foreign(keywords: Mapping[str, object], own: Iterable[str], function:
         )
     if keywords:
         plural = len(keywords) > 1
-        warnings.warn(
+        warn_user(
             f"{function}: {', '.join(sorted(keywords))} {'are' if plural else 'is'} ignored: no hidden unit enters the model, and the "
-            "network is embedded with its own activations, in double precision.",
-            stacklevel=4,
+            "network is embedded with its own activations, in double precision."
         )

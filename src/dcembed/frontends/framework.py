@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from dcembed.arrays import Array
 from dcembed.frontends.classes import classes_of
-from dcembed.frontends.output_type import OutputType, is_argmax, last_classifier
+from dcembed.frontends.links import last_classifier, without_link
+from dcembed.frontends.output_type import OutputType, is_argmax
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -27,7 +28,7 @@ def predict_outputs(predictor: Any, network: Network, points: Array, output_type
         return _by_classifier(predictor, classifier, network, points, output_type)
     if classifier is None and output_type == "raw" and hasattr(predictor, "n_features_in_") and hasattr(predictor, "predict"):
         return np.asarray(_call(predictor.predict, network, points), dtype=np.float64).reshape(len(points), -1)
-    current = network if isinstance(predictor, Network | str | Path) else load_network(predictor)
+    current = network if isinstance(predictor, Network | str | Path) else load_network(without_link(predictor))
     scores = current(points)
     if output_type == "raw":
         return scores

@@ -20,6 +20,7 @@ from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
 from dcembed.frontends.gurobipy_classes import Added, add_classes, as_entries, tie
+from dcembed.frontends.links import without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.registered import find_registered
@@ -94,8 +95,8 @@ def embed_predictor(
     if keywords.get("out_activation_") == "identity" and output_type is None:
         keywords.pop("out_activation_")
         output_type = "raw"
-    network = load_network(predictor)
     meaning = read_output_type(predictor, output_type)
+    network = load_network(without_link(predictor))
     if epsilon is not None and meaning != "classification":
         keywords["epsilon"] = epsilon
     ignore_foreign(keywords, ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon"))

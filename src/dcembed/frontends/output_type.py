@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Literal
 
 from dcembed.errors import InputError
+from dcembed.frontends.links import is_sklearn, last_link
 from dcembed.network.network import Network
 
 OutputType = Literal["raw", "classification", "probability"]
 
-# What the two packages call the plain values of a model that is no classifier.
+# What gurobi-ml and PySCIPOpt-ML call the plain values of a model that is no classifier.
 _PLAIN = (None, "raw", "regression", "regular")
 _PROBABILITY = ("probability", "probability_1")
 _CHOICES = (
@@ -23,29 +23,25 @@ def read_output_type(predictor: Any, given: object) -> OutputType:
     """What is meant by the keyword `output_type` for this predictor; InputError where that cannot be said, or not embedded exactly."""
     if given not in (*_PLAIN, "classification", *_PROBABILITY):
         raise InputError(f"add_predictor_constr: output_type is {given!r}. Accepted: {_CHOICES}.")
-    classifier = last_classifier(predictor)
-    if classifier is not None:
-        return _of_classifier(classifier, given)
+    link, kind = last_link(predictor), type(predictor).__name__
+    if link is not None:
+        return _of_classifier(link, kind, given)
     if given in _PLAIN:
         return "raw"
-    kind = type(predictor).__name__
     if given in _PROBABILITY:
         raise InputError(
-            f"add_predictor_constr: output_type='{given}', but a {kind} gives no probabilities. Pass a classifier of scikit-learn, "
+            f"add_predictor_constr: output_type='{given}', but a {kind} gives no probabilities. Pass a classifier, "
             "or output_type='raw' and bound the scores."
         )
-    if _is_sklearn(predictor):
+    if is_sklearn(predictor):
         raise InputError(f"add_predictor_constr: output_type='classification', but {kind} is no classifier. Leave output_type out.")
     return "classification"
 
 
-def _of_classifier(classifier: Any, given: object) -> OutputType:
-    kind = type(classifier).__name__
-    # Set by hand, as scripts for gurobi-ml do: predict_proba gives the scores then, and predict means nothing.
-    is_plain = classifier.out_activation_ == "identity"
-    if given == "raw" or (is_plain and given != "classification"):
+def _of_classifier(link: str, kind: str, given: object) -> OutputType:
+    if given == "raw" or (link == "identity" and given != "classification"):
         return "raw"
-    if is_plain:
+    if link == "identity":
         raise InputError(
             f"add_predictor_constr: the classes of a {kind} with out_activation_='identity' cannot be told from its scores. "
             "Set out_activation_ back to what fit made it, 'softmax' or 'logistic'."
@@ -54,38 +50,21 @@ def _of_classifier(classifier: Any, given: object) -> OutputType:
         raise InputError(f"add_predictor_constr: {kind} is a classifier, and what its outputs stand for must be said. Pass {_CHOICES}.")
     if given == "classification":
         return "classification"
-    if classifier.out_activation_ == "softmax":
+    if link == "softmax":
         raise InputError(
-            f"add_predictor_constr: a probability of the {len(classifier.classes_)} classes of {kind} depends on all scores through the softmax, "
-            "which is not piecewise linear. Pass output_type='classification' for the class, or 'raw' and compare the scores: "
-            "class i is r times as probable as class j where score i - score j = log(r)."
+            f"add_predictor_constr: a probability of {kind} depends on all scores through the softmax, which is not piecewise linear. "
+            "Pass output_type='classification' for the class, or 'raw' and compare the scores: class i is r times as probable as class j "
+            "where score i - score j = log(r)."
         )
     return "probability"
 
 
-def last_classifier(predictor: Any) -> Any:
-    """The classifier of scikit-learn that a predictor is, or that ends it; None for everything else."""
-    if not _is_sklearn(predictor) or not sys.modules["sklearn.base"].is_classifier(predictor):
-        return None
-    while hasattr(predictor, "steps") and predictor.steps:
-        predictor = predictor.steps[-1][1]
-    return predictor if hasattr(predictor, "out_activation_") else None
-
-
-def refuse_classifier(predictor: Any, function: str) -> None:
-    """InputError for a classifier where there is no `output_type` to say what its outputs stand for."""
-    if last_classifier(predictor) is not None:
-        raise InputError(
-            f"{function}: {type(predictor).__name__} is a classifier, and what is embedded are its scores, not its classes. Pass "
-            "dcembed.load_network(classifier) if that is what you want: the scores before the softmax or logistic function."
-        )
-
-
 def is_argmax(predictor: Any, network: Network) -> bool:
     """Whether the class is that of the largest score; otherwise each score is one of two classes or a label, by its sign."""
-    classifier = last_classifier(predictor)
-    if classifier is not None:
-        return bool(classifier.out_activation_ == "softmax")
+    link = last_link(predictor)
+    if link == "logistic":
+        # Several logistic outputs are labels to scikit-learn; of other models one class is wanted.
+        return network.num_outputs > 1 and not is_sklearn(predictor)
     if network.num_outputs == 1:
         raise InputError(
             "add_predictor_constr: output_type='classification' for a network with a single output: where one class ends and the other "
@@ -94,5 +73,10 @@ def is_argmax(predictor: Any, network: Network) -> bool:
     return True
 
 
-def _is_sklearn(predictor: Any) -> bool:
-    return any(base.__module__.partition(".")[0] == "sklearn" for base in type(predictor).__mro__)
+def refuse_classifier(predictor: Any, function: str) -> None:
+    """InputError for a classifier where there is no `output_type` to say what its outputs stand for."""
+    if is_sklearn(predictor) and last_link(predictor) not in (None, "identity"):
+        raise InputError(
+            f"{function}: {type(predictor).__name__} is a classifier, and what is embedded are its scores, not its classes. Pass "
+            "dcembed.load_network(classifier) if that is what you want: the scores before the softmax or logistic function."
+        )

@@ -17,6 +17,7 @@ from dcembed.frontends.classes import class_rules
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
+from dcembed.frontends.links import without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.pyscipopt_classes import Added, add_outputs
@@ -56,8 +57,8 @@ def add_predictor_constr(
     keywords
         Others of PySCIPOpt-ML are ignored with a warning.
     """
-    network = load_network(predictor)
     meaning = read_output_type(predictor, output_type)
+    network = load_network(without_link(predictor))
     if epsilon is not None and meaning != "classification":
         keywords["epsilon"] = epsilon
     ignore_foreign(keywords, ("scip_model", "predictor", "input_vars", "output_vars", "unique_naming_prefix", "output_type", "epsilon"))
