@@ -9,11 +9,13 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
 from tests.frontends.learned import classifier, named_pipeline
 from tests.frontends.tools import TOOLS, Gurobi, Scip
 
 from dcembed import load_network
-from dcembed.errors import InputError
+from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.frontends.classes import MARGIN, class_rules, classes_of
 
 # What scikit-learn must say where the outputs are demanded to be these.
@@ -74,8 +76,9 @@ def test_epsilon_is_the_margin(tool):
     host.minimize(away[0] + away[1], seed=1)
     score = load_network(classifier("two"))([[host.value(variable) for variable in x]])[0, 0]
     assert score == pytest.approx(0.5, abs=1e-3)
-    with pytest.raises(InputError, match="epsilon is -1"):
-        nearest(tool, "two", "yes", epsilon=-1.0)
+    for wrong in (-1.0, "wide", np.nan):
+        with pytest.raises(InputError, match=f"epsilon is {wrong!r}"):
+            nearest(tool, "two", "yes", epsilon=wrong)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -104,6 +107,17 @@ def test_a_classifier_must_be_told_what_its_outputs_are(tool):
         host.embed(load_network(classifier("two")), x, output_type="probability")
     with pytest.raises(InputError, match="single output"):
         host.embed(load_network(classifier("two")), x, output_type="classification")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_classifier_that_cannot_be_read_is_named_whatever_the_output_type(tool):
+    host = tool()
+    x = [host.var(-1, 1) for _ in range(2)]
+    regression = LogisticRegression().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    for model, error in ((regression, UnsupportedLayerError), (MLPClassifier(), NetworkError)):
+        for given in (None, "classification", "probability"):
+            with pytest.raises(error, match=type(model).__name__):
+                host.embed(model, x, output_type=given)
 
 
 @pytest.mark.parametrize("tool", TOOLS)

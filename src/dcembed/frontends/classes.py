@@ -53,9 +53,9 @@ class ClassRules:
 
 def class_rules(num_scores: int, argmax: bool, epsilon: float | None) -> ClassRules:
     """The largest of the scores, or each score by its sign."""
+    if epsilon is not None and not (isinstance(epsilon, int | float | np.number) and 0.0 <= epsilon < np.inf):
+        raise InputError(f"add_predictor_constr: epsilon is {epsilon!r}; the margin between two classes is a number, at least 0.")
     margin = MARGIN if epsilon is None else float(epsilon)
-    if not 0.0 <= margin < np.inf:
-        raise InputError(f"add_predictor_constr: epsilon is {epsilon}; the margin between two classes is a number, at least 0.")
     unit = np.eye(num_scores)
     if not argmax:
         pairs = [[j, num_scores + j] for j in range(num_scores)]

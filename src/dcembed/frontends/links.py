@@ -28,8 +28,8 @@ def last_link(predictor: Any) -> Link | None:
 
 
 def last_classifier(predictor: Any) -> Any:
-    """The MLPClassifier of scikit-learn that a predictor is, or that ends it; None for everything else."""
-    if not is_sklearn(predictor) or not sys.modules["sklearn.base"].is_classifier(predictor):
+    """The fitted MLPClassifier of scikit-learn that a predictor is, or that ends it; None for everything else."""
+    if not is_sklearn_classifier(predictor):
         return None
     while getattr(predictor, "steps", None):
         predictor = predictor.steps[-1][1]
@@ -54,6 +54,11 @@ def without_link(predictor: Any) -> Any:
 def is_sklearn(predictor: Any) -> bool:
     """Whether a class of the predictor comes from scikit-learn."""
     return any(base.__module__.partition(".")[0] == "sklearn" for base in type(predictor).__mro__)
+
+
+def is_sklearn_classifier(predictor: Any) -> bool:
+    """Any classifier of scikit-learn, also one that cannot be read."""
+    return is_sklearn(predictor) and bool(sys.modules["sklearn.base"].is_classifier(predictor))
 
 
 def _is_sequential(predictor: Any, package: str) -> bool:

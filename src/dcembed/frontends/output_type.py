@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from dcembed.errors import InputError
-from dcembed.frontends.links import is_sklearn, last_link
+from dcembed.frontends.links import is_sklearn, is_sklearn_classifier, last_link
 from dcembed.network.network import Network
 
 OutputType = Literal["raw", "classification", "probability"]
@@ -26,7 +26,8 @@ def read_output_type(predictor: Any, given: object) -> OutputType:
     link, kind = last_link(predictor), type(predictor).__name__
     if link is not None:
         return _of_classifier(link, kind, given)
-    if given in _PLAIN:
+    # What no importer reads is named by load_network.
+    if given in _PLAIN or is_sklearn_classifier(predictor):
         return "raw"
     if given in _PROBABILITY:
         raise InputError(
