@@ -17,6 +17,8 @@ from tests.frontends.tools import TOOLS, Gurobi, Scip
 from dcembed import load_network
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.frontends.classes import MARGIN, class_rules, classes_of
+from dcembed.frontends.gurobipy_ import extract
+from dcembed.frontends.gurobipy_optimize import find_start
 
 # What scikit-learn must say where the outputs are demanded to be these.
 DEMANDS = [
@@ -186,6 +188,19 @@ def test_what_classes_add_to_a_gurobi_model_is_listed_and_taken_out_again():
     embedded.remove()
     assert (model.NumVars, model.NumConstrs, model.NumGenConstrs, model.NumSOS) == (2, 0, 0, 0)
     assert embedded.vars == embedded.constrs == embedded.genconstrs == embedded.qconstrs == embedded.sos == []
+
+
+def test_a_start_on_the_variables_of_the_user_is_enough():
+    host = Gurobi()
+    x = [host.var(-1.0, 1.0) for _ in range(2)]
+    host.embed(classifier("two"), x, output_type="classification")
+    assert find_start(extract(host.model)) is None
+    for variable in x:
+        variable.Start = 0.25
+    host.model.update()
+    start = find_start(extract(host.model))
+    assert start is not None
+    assert start[:2].tolist() == [0.25, 0.25]
 
 
 @pytest.mark.parametrize(

@@ -209,3 +209,31 @@ def test_the_softmax_that_ends_a_model_is_left_out(width, end):
     expected = scores > 0 if width == 1 else np.eye(width)[scores.argmax(axis=1)]
     assert classes.output_values == pytest.approx(expected.astype(float), abs=1e-6)
     assert max(raw.get_error().max(), classes.get_error().max()) < 1e-6
+
+
+@pytest.mark.parametrize("operation", ["Softmax", "Sigmoid"])
+def test_the_softmax_that_ends_an_onnx_model_is_left_out(operation):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    from onnx import helper, numpy_helper
+
+    rng, width = np.random.default_rng(2), 3 if operation == "Softmax" else 1
+    weight = rng.normal(size=(2, width))
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node(operation, ["t"], ["p"])],
+        "classifier",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.DOUBLE, ["n", 2])],
+        [helper.make_tensor_value_info("p", onnx.TensorProto.DOUBLE, ["n", width])],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    before = model.SerializeToString()
+    host, points = Scip(), np.array([[0.5, -0.5], [-2.7, 1.9]])
+    embedded = host.calls.add_onnx_constr(
+        host.model, model, [[host.var(v, v) for v in row] for row in points], output_type="classification"
+    )
+    host.minimize(host.var(0, 1))
+    scores = points @ weight
+    expected = scores > 0 if width == 1 else np.eye(width)[scores.argmax(axis=1)]
+    assert embedded.output_values == pytest.approx(expected.astype(float), abs=1e-6)
+    assert embedded.get_error().max() < 1e-6
+    assert model.SerializeToString() == before
