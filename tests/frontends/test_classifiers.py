@@ -49,7 +49,7 @@ def test_the_class_is_what_scikit_learn_says(tool, kind, outputs, label):
     assert embedded.output.shape == (1, len(outputs))
     for variable, value in zip(np.array(embedded.output.tolist(), dtype=object).reshape(-1), outputs, strict=True):
         host.add(variable == value)
-    result = host.minimize(away[0] + away[1], seed=1)
+    result = host.minimize(away[0] + away[1], max_starts=2, seed=1)
     assert result.is_feasible
     point = np.array([[host.value(variable) for variable in x]])
     assert np.array_equal(classifier(kind).predict(point)[0], label)

@@ -31,7 +31,7 @@ class Gurobi:
     def add(self, constraint):
         self.model.addConstr(constraint)
 
-    def minimize(self, expression, max_starts=2, **options):
+    def minimize(self, expression, max_starts=1, **options):
         self.model.setObjective(expression)
         return on_gurobi.optimize(self.model, max_starts=max_starts, **options)
 
@@ -58,7 +58,7 @@ class Scip:
     def add(self, constraint):
         self.model.addCons(constraint)
 
-    def minimize(self, expression, max_starts=2, **options):
+    def minimize(self, expression, max_starts=1, **options):
         self.model.setObjective(expression)
         return on_scip.optimize(self.model, max_starts=max_starts, **options)
 
