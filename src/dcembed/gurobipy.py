@@ -15,9 +15,29 @@ from dcembed.errors import NoSolutionError
 from dcembed.frontends.packages import missing_package
 
 try:
+    from dcembed.frontends.gurobipy_calls import (
+        add_keras_constr,
+        add_mlp_regressor_constr,
+        add_onnx_constr,
+        add_pipeline_constr,
+        add_sequential_constr,
+    )
     from dcembed.frontends.gurobipy_optimize import Model, optimize
     from dcembed.frontends.gurobipy_predictor import PredictorConstr, add_predictor_constr
+    from dcembed.frontends.registered import register_predictor_constr
 except ModuleNotFoundError as error:
     raise missing_package(error, "gurobipy", "gurobi") from None
 
-__all__ = ["Model", "NoSolutionError", "PredictorConstr", "add_predictor_constr", "optimize"]
+__all__ = [
+    "Model",
+    "NoSolutionError",
+    "PredictorConstr",
+    "add_keras_constr",
+    "add_mlp_regressor_constr",
+    "add_onnx_constr",
+    "add_pipeline_constr",
+    "add_predictor_constr",
+    "add_sequential_constr",
+    "optimize",
+    "register_predictor_constr",
+]

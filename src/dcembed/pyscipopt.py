@@ -17,9 +17,29 @@ from dcembed.frontends.packages import missing_package
 
 try:
     from dcembed.frontends.pyscipopt_ import ScipResult
+    from dcembed.frontends.pyscipopt_calls import (
+        add_keras_constr,
+        add_mlp_classifier_constr,
+        add_mlp_regressor_constr,
+        add_onnx_constr,
+        add_pipeline_constr,
+        add_sequential_constr,
+    )
     from dcembed.frontends.pyscipopt_optimize import optimize
     from dcembed.frontends.pyscipopt_predictor import PredictorConstr, add_predictor_constr
 except ModuleNotFoundError as error:
     raise missing_package(error, "pyscipopt", "scip") from None
 
-__all__ = ["NoSolutionError", "PredictorConstr", "ScipResult", "add_predictor_constr", "optimize"]
+__all__ = [
+    "NoSolutionError",
+    "PredictorConstr",
+    "ScipResult",
+    "add_keras_constr",
+    "add_mlp_classifier_constr",
+    "add_mlp_regressor_constr",
+    "add_onnx_constr",
+    "add_pipeline_constr",
+    "add_predictor_constr",
+    "add_sequential_constr",
+    "optimize",
+]

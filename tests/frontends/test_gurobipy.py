@@ -546,8 +546,8 @@ def test_bad_inputs_and_outputs_are_told(name, model):
 
 def test_an_unknown_argument_is_told(model):
     x, _ = small(model)
-    with pytest.raises(OptionError, match="unknown argument 'output_type'"):
-        add_predictor_constr(model, NETWORK, x, output_type="classification")
+    with pytest.raises(OptionError, match="unknown argument 'ouput_type'"):
+        add_predictor_constr(model, NETWORK, x, ouput_type="classification")
 
 
 def test_infinite_bounds_and_binaries_are_read_as_gurobi_means_them(model):

@@ -410,8 +410,8 @@ def test_bad_inputs_and_outputs_are_told(name, model):
 
 def test_an_unknown_argument_is_told(model):
     _, v = inputs_of(model)
-    with pytest.raises(OptionError, match="unknown argument 'formulation'"):
-        add_predictor_constr(model, NETWORK, v, formulation="sos")
+    with pytest.raises(OptionError, match="unknown argument 'formulatoin'"):
+        add_predictor_constr(model, NETWORK, v, formulatoin="sos")
 
 
 def test_a_variable_of_another_model_is_named(model):

@@ -17,6 +17,7 @@ import keras
 from keras import layers
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
+from dcembed.frontends.links import last_link, without_link
 from dcembed.importers import keras_, load_network, operations
 
 from .models import build_keras
@@ -260,3 +261,23 @@ def test_random_architecture(sizes, seed):
         for layer in [layers.Dense(size, activation=kind), *[layers.BatchNormalization()] * normalize]
     ]
     assert_same(randomize(keras.Sequential([keras.Input((3,)), *stack]), seed))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        [layers.Dense(3, activation="softmax")],
+        [layers.Dense(3), layers.Softmax()],
+        [layers.Dense(3), layers.Activation("sigmoid")],
+        [layers.Dense(1, activation="sigmoid")],
+    ],
+)
+def test_front_ends_read_a_classifier_without_the_function_that_ends_it(end):
+    model = randomize(keras.Sequential([keras.Input((2,)), layers.Dense(4, activation="relu"), *end]))
+    config, points = model.get_config(), np.random.default_rng(0).normal(size=(20, 2))
+    scores = load_network(without_link(model))(points)
+    is_softmax = last_link(model) == "softmax"
+    values = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True) if is_softmax else 1.0 / (1.0 + np.exp(-scores))
+    np.testing.assert_allclose(model.predict(points, verbose=0), values, atol=1e-5)
+    assert model.get_config() == config
+    assert last_link(keras.Sequential([keras.Input((2,)), layers.Dense(3)])) is None

@@ -128,9 +128,9 @@ def check_variables(outputs: Array, kind: type) -> None:
             )
 
 
-def prediction_error(network: Network, inputs: Array, outputs: Array, eps: float | None = None) -> Array:
-    """|f(inputs) - outputs|, shape (k, n_out); with `eps`, entries above it are printed."""
-    error: Array = np.abs(network(inputs) - outputs)
+def prediction_error(expected: Array, outputs: Array, eps: float | None = None) -> Array:
+    """|expected - outputs|, shape (k, n_out); with `eps`, entries above it are printed."""
+    error: Array = np.abs(expected - outputs)
     if eps is not None:
         for row, column in np.argwhere(error > eps):
             print(f"evaluation {row}, output {column}: {outputs[row, column]:.9g} differs from the prediction by {error[row, column]:.3g}")

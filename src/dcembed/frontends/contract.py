@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.solve import solve
+from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities, fill_in
 from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
@@ -38,11 +39,14 @@ class Extraction(Generic[Handle]):
         The networks in the model.
     handle
         The user's objects, in whatever form the front end's `restore` needs to put values into them.
+    probabilities
+        Columns that get their value from another one after the run.
     """
 
     program: Program
     embeddings: tuple[Embedding, ...]
     handle: Handle
+    probabilities: Probabilities = NO_PROBABILITIES
 
 
 class FrontEnd(Protocol[ModelIn, Handle, AnswerOut]):
@@ -81,4 +85,4 @@ def solve_model(
     if is_hint and start is not None and result.status is Status.LOCALLY_INFEASIBLE:
         remaining = replace(options, time_limit=max(options.time_limit - result.seconds, 0.0))
         result = solve(extraction.program, extraction.embeddings, None, remaining)
-    return front_end.restore(extraction, result)
+    return front_end.restore(extraction, fill_in(result, extraction.probabilities))

@@ -13,6 +13,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.messages import shorten
+from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -65,6 +66,7 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
     -------
     An expression of shape (n_out,) or (k, n_out), to be used in objectives and constraints like any other affine expression.
     """
+    refuse_classifier(network, "embed")
     network = load_network(network)
     try:
         inputs = _stacked(X)

@@ -23,6 +23,7 @@ from dcembed.frontends.contract import Extraction
 from dcembed.frontends.gurobipy_predictor import registry
 from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES
+from dcembed.frontends.probability import bound_scores, join
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
@@ -58,7 +59,8 @@ def extract(model: gp.Model) -> Extraction[gp.Model]:
         column_names=model.getAttr("VarName", columns),
         row_names=model.getAttr("ConstrName", rows),
     )
-    return Extraction(program, embeddings, model)
+    probabilities = join([predictor.probabilities(columns) for predictor in registry(model)])
+    return Extraction(bound_scores(program, embeddings, probabilities), embeddings, model, probabilities)
 
 
 def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
@@ -73,8 +75,8 @@ def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
     reason = _pass_solution(model, x, result)
     if reason is not None:
         _discard_solution(model)
-        for predictor, embedding in zip(registry(model), extraction.embeddings, strict=True):
-            predictor.keep(embedding.points(x), x[embedding.outputs])
+        for predictor in registry(model):
+            predictor.keep(x)
         warnings.warn(
             f"Gurobi does not take the point ({reason}), so var.X is not set: read result.x[var.index], or the values of the predictors.",
             stacklevel=4,

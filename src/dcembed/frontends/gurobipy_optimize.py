@@ -72,9 +72,11 @@ def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None
 
 
 def find_start(extraction: Extraction[gp.Model]) -> Array | None:
-    """`var.Start`, if every variable that is no prediction has it."""
+    """`var.Start`, if every variable that is no prediction, and was not created for one, has it."""
     model = extraction.handle
     start = np.array(model.getAttr("Start", model.getVars()), dtype=np.float64) if model.NumStart else np.full(model.NumVars, UNDEFINED)
+    created = [variable.index for predictor in registry(model) for variable in predictor.vars if start[variable.index] == UNDEFINED]
+    start[created] = 0.0
     for embedding in extraction.embeddings:
         start[embedding.outputs] = 0.0
     return start if (np.abs(start) < INFINITY).all() else None

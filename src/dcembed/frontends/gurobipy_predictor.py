@@ -13,8 +13,17 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.errors import InputError, NoSolutionError, OptionError
+from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
+from dcembed.frontends.classes import ClassRules, class_rules
+from dcembed.frontends.feature_names import by_name
+from dcembed.frontends.foreign_keywords import ignore_foreign
+from dcembed.frontends.framework import predict_outputs
+from dcembed.frontends.gurobipy_classes import Added, add_classes, as_entries, tie
+from dcembed.frontends.links import without_link
+from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
+from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
+from dcembed.frontends.registered import find_registered
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -26,53 +35,119 @@ def add_predictor_constr(
     predictor: Any,
     input_vars: Any,
     output_vars: Any = None,
-    name: str = "",
+    name: str | None = "",
     verbose: bool = False,
-    **unknown: object,
-) -> PredictorConstr:
+    output_type: str | None = None,
+    epsilon: float | None = None,
+    **keywords: Any,
+) -> Any:
     """Embed a trained network in a gurobipy model: output_vars = predictor(input_vars).
 
     Parameters
     ----------
     gp_model
         The model. It gets the output variables, unless they are given, and one SOS constraint on a single output, which restricts
-        nothing: with it Gurobi takes the answer as a solution of the model. No binaries.
+        nothing: with it Gurobi takes the answer as a solution of the model. No binaries, but for those of classes.
     predictor
-        Anything `dcembed.load_network` takes.
+        Anything `dcembed.load_network` takes, or what was registered with `register_predictor_constr`.
     input_vars
         Variables, linear expressions and numbers: an MVar or MLinExpr of shape (n_in,) or (k, n_in), a single one of them, a list,
-        nested lists, a dict, an object array or a DataFrame (columns may be constants).
+        nested lists, a dict, an object array or a DataFrame (columns may be constants). Columns of a DataFrame are matched by name
+        with the features that the model was fitted on.
     output_vars
         Variables in the same forms, shape (n_out,), (k,) or (k, n_out); None creates them, with lb = -inf.
     name
         Prefix of the names of created variables.
     verbose
         Print what was added.
+    output_type
+        What the outputs of a classifier stand for: "classification", "probability" or "raw"; see docs/gurobipy.md.
+    epsilon
+        With "classification": by how much the score of the class leads, 1e-4 by default.
+    keywords
+        Others of gurobi-ml are ignored with a warning.
+
+    Returns
+    -------
+    A `PredictorConstr`, or what a registered function returns.
     """
-    if unknown:
-        known = "gp_model, predictor, input_vars, output_vars, name, verbose"
-        raise OptionError(f"add_predictor_constr: unknown argument {next(iter(unknown))!r}. Accepted: {known}.")
-    network = load_network(predictor)
+    given: dict[str, Any] = {"name": name, "verbose": verbose, "output_type": output_type, "epsilon": epsilon}
+    registered = find_registered(predictor)
+    if registered is not None:
+        passed = {key: value for key, value in given.items() if value not in (None, "", False)}
+        return registered(gp_model, predictor, input_vars, output_vars, **passed, **keywords)
+    return embed_predictor(gp_model, predictor, input_vars, output_vars, **given, **keywords)
+
+
+def embed_predictor(
+    gp_model: gp.Model,
+    predictor: Any,
+    input_vars: Any,
+    output_vars: Any = None,
+    *,
+    name: str | None = None,
+    verbose: bool = False,
+    output_type: str | None = None,
+    epsilon: float | None = None,
+    **keywords: Any,
+) -> PredictorConstr:
+    """`add_predictor_constr` without a look at what is registered."""
+    if keywords.get("out_activation_") == "identity" and output_type is None:
+        keywords.pop("out_activation_")
+        output_type = "raw"
+    meaning = read_output_type(predictor, output_type)
+    network = load_network(without_link(predictor))
+    if epsilon is not None and meaning != "classification":
+        keywords["epsilon"] = epsilon
+    ignore_foreign(keywords, ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon"))
+    rules = class_rules(network.num_outputs, is_argmax(predictor, network), epsilon) if meaning == "classification" else None
+    input_vars = by_name(input_vars, network)
     entries = as_rows(_read_entries(input_vars, "input"), network.num_inputs, "input")
     batch = read_batch(entries, _read_terms)
-    k = batch.shape[0]
-    created = output_vars is None
-    if created:
-        prefix = f"{name}." if name else ""
-        output = gp_model.addMVar((k, network.num_outputs), lb=-gp.GRB.INFINITY, name=f"{prefix}out")
-    else:
-        given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", k)
-        check_variables(given, gp.Var)
-        output = gp.MVar.fromlist(given.tolist())
-    gp_model.update()
-    marker = gp_model.addSOS(gp.GRB.SOS_TYPE1, [output[0, 0].item()])
-    gp_model.update()
+    shape = batch.shape[0], network.num_outputs
+    given = None if output_vars is None else _read_outputs(output_vars, shape)
+    scores, output, added = _add_outputs(gp_model, shape, given, meaning, rules, f"{name}." if name else "")
     labels = (input_vars.index, input_vars.columns) if hasattr(input_vars, "columns") and hasattr(input_vars, "index") else None
-    predictor_constr = PredictorConstr(gp_model, network, batch, entries, output, created, marker, labels, name)
-    registry(gp_model).append(predictor_constr)
+    embedded = PredictorConstr(gp_model, predictor, network, batch, entries, scores, output, added, meaning, labels, name or "")
+    registry(gp_model).append(embedded)
     if verbose:
-        predictor_constr.print_stats()
-    return predictor_constr
+        embedded.print_stats()
+    return embedded
+
+
+def _read_outputs(output_vars: Any, shape: tuple[int, int]) -> gp.MVar:
+    given = as_rows(_read_entries(output_vars, "output"), shape[1], "output", shape[0])
+    check_variables(given, gp.Var)
+    return gp.MVar.fromlist(given.tolist())
+
+
+def _add_outputs(
+    model: gp.Model, shape: tuple[int, int], given: gp.MVar | None, meaning: OutputType, rules: ClassRules | None, prefix: str
+) -> tuple[gp.MVar, gp.MVar, Added]:
+    """The columns of the predictions, those that the user sees as outputs, and all that was added for them."""
+    added = Added()
+
+    def create(label: str, **bounds: float) -> gp.MVar:
+        variables = model.addMVar(shape, name=prefix + label, **bounds)
+        added.vars += as_entries(variables).reshape(-1).tolist()
+        return variables
+
+    if meaning == "raw":
+        scores = output = create("out", lb=-gp.GRB.INFINITY) if given is None else given
+    else:
+        scores = create("score", lb=-gp.GRB.INFINITY)
+        output = given
+    if rules is not None:
+        classes = add_classes(model, rules, scores, prefix, added)
+        output = classes if given is None else given
+        if given is not None:
+            tie(model, given, classes, prefix, added)
+    elif output is None:
+        output = create("probability", ub=1.0)
+    model.update()
+    added.sos.append(model.addSOS(gp.GRB.SOS_TYPE1, [scores[0, 0].item()]))
+    model.update()
+    return scores, output, added
 
 
 def registry(model: gp.Model) -> list[PredictorConstr]:
@@ -88,32 +163,40 @@ class PredictorConstr:
 
     Parameters
     ----------
-    gp_model, network
-        Where it is and what it is.
+    gp_model, predictor, network
+        Where it is, what was given and what was read.
+    scores
+        The predictions of the network, an MVar of shape (k, n_out).
     output
-        MVar of shape (k, n_out).
+        What the host uses, an MVar of shape (k, n_out): the scores, or the classes or probabilities that belong to them.
+    output_type
+        Which of these.
     """
 
     def __init__(
         self,
         gp_model: gp.Model,
+        predictor: Any,
         network: Network,
         batch: Batch,
         entries: Array,
+        scores: gp.MVar,
         output: gp.MVar,
-        created: bool,
-        marker: gp.SOS,
+        added: Added,
+        output_type: OutputType,
         labels: tuple[Any, Any] | None,
         name: str,
     ) -> None:
         self.gp_model = gp_model
+        self.predictor = predictor
         self.network = network
+        self.scores = scores
         self.output = output
+        self.output_type = output_type
         self.name = name
-        self.sos = [marker]
         self._batch = batch
         self._entries = entries
-        self._created = created
+        self._added = added
         self._labels = labels
         # The best point (k, n_in), (k, n_out), only where Gurobi could not be given it.
         self._point: tuple[Array, Array] | None = None
@@ -140,28 +223,49 @@ class PredictorConstr:
 
     @property
     def vars(self) -> list[gp.Var]:
-        """The variables that were created: the outputs, unless they were given."""
-        return np.array(self.output.tolist(), dtype=object).reshape(-1).tolist() if self._created else []
+        """The variables that were created: the outputs, unless they were given, and what classes and probabilities need."""
+        return self._added.vars
 
     @property
     def constrs(self) -> list[gp.Constr]:
-        """The linear constraints that were added: none."""
+        """The linear constraints that were added: none, but for classes."""
+        return self._added.constrs
+
+    @property
+    def genconstrs(self) -> list[gp.GenConstr]:
+        """The general constraints that were added: none, but for classes."""
+        return self._added.genconstrs
+
+    @property
+    def qconstrs(self) -> list[gp.QConstr]:
+        """The quadratic constraints that were added: none."""
         return []
 
+    @property
+    def sos(self) -> list[gp.SOS]:
+        """The SOS constraint that restricts nothing."""
+        return self._added.sos
+
     def get_error(self, eps: float | None = None) -> Array:
-        """|f(input) - output| at the solution, shape (k, n_out); with `eps`, entries above it are printed."""
+        """|f(input) - output| at the solution, shape (k, n_out), where f is what the user's model says now; with `eps`, entries above it are printed."""
         inputs, outputs = self._values()
-        return prediction_error(self.network, inputs, outputs, eps)
+        return prediction_error(predict_outputs(self.predictor, self.network, inputs, self.output_type), outputs, eps)
 
     def print_stats(self, abbrev: bool = False, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""
         k, n_in = self._batch.shape
         label = self.name or "predictor"
         if abbrev:
-            print(f"{label:13} {self.output.shape!s:>14} {len(self.vars):>12} {0:>12} {0:>12} {0:>12}", file=file)
+            counts = f"{len(self.vars):>12} {len(self.constrs):>12} {0:>12} {len(self.genconstrs):>12}"
+            print(f"{label:13} {self.output.shape!s:>14} {counts}", file=file)
             return
         print(f"{label}: {self.network!r}, evaluated {k} time{'' if k == 1 else 's'}", file=file)
-        print(f"{len(self.vars)} variables, 0 binaries and 0 constraints added, 1 SOS that restricts nothing", file=file)
+        num_binaries = sum(variable.VType == gp.GRB.BINARY for variable in self.vars)
+        num_constraints = len(self.constrs) + len(self.genconstrs)
+        print(
+            f"{len(self.vars)} variables, {num_binaries} binaries and {num_constraints} constraints added, 1 SOS that restricts nothing",
+            file=file,
+        )
         print(f"Input has shape {(k, n_in)}", file=file)
         print(f"Output has shape {self.output.shape}", file=file)
 
@@ -171,19 +275,28 @@ class PredictorConstr:
         if self not in registered:
             return
         registered.remove(self)
-        self.gp_model.remove(self.sos)
-        self.gp_model.remove(self.vars)
+        for kind in (self.sos, self.genconstrs, self.constrs, self.vars):
+            self.gp_model.remove(kind)
+            kind.clear()
         self.gp_model.update()
 
     def embed(self, columns: list[gp.Var]) -> Embedding:
         """The embedding over the variables of the model."""
         inputs = _find_columns(self._batch.variables, columns, "input")
-        outputs = _find_columns(np.array(self.output.tolist(), dtype=object).reshape(-1), columns, "output")
-        return self._batch.embed(self.network, inputs, outputs.reshape(self.output.shape), len(columns))
+        outputs = _find_columns(as_entries(self.scores).reshape(-1), columns, "output")
+        return self._batch.embed(self.network, inputs, outputs.reshape(self.scores.shape), len(columns))
 
-    def keep(self, inputs: Array, outputs: Array) -> None:
-        """Remember the values of a point that Gurobi could not be given."""
-        self._point = inputs, outputs
+    def probabilities(self, columns: list[gp.Var]) -> Probabilities:
+        """The outputs that are probabilities, and their scores."""
+        used = [self.output, self.scores] if self.output_type == "probability" else []
+        found = [_find_columns(as_entries(part).reshape(-1), columns, "output") for part in used]
+        return Probabilities(*found) if found else NO_PROBABILITIES
+
+    def keep(self, x: Array) -> None:
+        """Remember the values of a point, in the order of the model's variables, that Gurobi could not be given."""
+        inputs = np.array([variable.index for variable in self._batch.variables], dtype=np.int64)
+        outputs = np.array([variable.index for variable in as_entries(self.output).reshape(-1)], dtype=np.int64)
+        self._point = self._batch.values(x[inputs]), x[outputs].reshape(self.output.shape)
 
     def forget(self) -> None:
         """Drop what `keep` was given."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
 CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 
 
@@ -9,3 +12,11 @@ def shorten(text: object, length: int = 120) -> str:
     """One line of at most `length` characters."""
     line = " ".join(str(text).split())
     return line if len(line) <= length else line[: length - 3] + "..."
+
+
+def warn_user(text: str) -> None:
+    """Warn at the line of the user's that led here."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "dcembed":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)

@@ -13,6 +13,7 @@ import pyomo.environ as pyo
 from omlt.formulation import _PyomoFormulation
 from omlt.neuralnet import NetworkDefinition
 
+from dcembed.frontends.output_type import refuse_classifier
 from dcembed.frontends.pyomo_embed import embed
 from dcembed.importers import load_network
 from dcembed.importers.omlt_ import load_definition, only_layer
@@ -32,6 +33,7 @@ class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has n
 
     def __init__(self, network: Any) -> None:
         super().__init__()
+        refuse_classifier(network, "DCEmbedFormulation")
         self._definition = network if isinstance(network, NetworkDefinition) else None
         self.network = load_definition(network) if isinstance(network, NetworkDefinition) else load_network(network)
 

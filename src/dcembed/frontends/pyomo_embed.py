@@ -16,6 +16,8 @@ from pyomo.gdp.disjunct import Disjunct, DisjunctData
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
+from dcembed.frontends.feature_names import by_name
+from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -72,7 +74,8 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
         Anything `dcembed.load_network` takes.
     inputs
         n_in variables, linear expressions, parameters or numbers; k rows of them for k evaluations; or an indexed component,
-        whose members are taken in the order of its index set and cut into rows of n_in.
+        whose members are taken in the order of its index set and cut into rows of n_in. Indexes, keys of a dict and columns of a
+        DataFrame that are the names of the features the model was fitted on are matched with them.
     outputs
         n_out variables or linear expressions, or k rows of them, or an indexed component. None creates variables without bounds:
         `block.outputs[j]`, or `block.outputs[i, j]` where inputs has k rows; `outputs_2` and so on if
@@ -84,7 +87,9 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
         With `input`, `output`, `input_values`, `output_values` and `get_error()`.
     """
     _check_block(block)
+    refuse_classifier(network, f"embed on '{block.name}'")
     network = load_network(network)
+    inputs = _by_name(inputs, network, block)
     rows = _as_rows(inputs, network.num_inputs, "inputs", block)
     if outputs is None:
         is_batch = not _is_flat(inputs) or len(rows) > 1
@@ -132,6 +137,12 @@ def _check_block(block: Any) -> None:
         raise InputError(f"embed: the first argument is a Pyomo block or model, received {type(block).__name__}.")
     if not block.is_constructed():
         raise InputError(f"embed: '{block.name}' is abstract. Make a concrete model with create_instance() first.")
+
+
+def _by_name(inputs: Any, network: Network, block: Any) -> Any:
+    """Features in the order of the fit, where inputs and network have names; an indexed component has those of its index."""
+    named = by_name(dict(inputs.items()) if _is_indexed(inputs) else inputs, network, f"embed on '{block.name}'")
+    return inputs if isinstance(named, Mapping) else named
 
 
 def _as_rows(value: Any, width: int, what: str, block: Any) -> tuple[tuple[Any, ...], ...]:

@@ -21,6 +21,7 @@ from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
 from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES
+from dcembed.frontends.probability import bound_scores, join
 from dcembed.frontends.pyscipopt_predictor import column_numbers, registry
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.program import Indicator, Program
@@ -136,15 +137,17 @@ def extract(scip: pyscipopt.Model) -> Extraction[ScipModel]:
     )
     quadratics = [read_quadratic(scip, constraint, numbers) for constraint in kinds["nonlinear"]]
     program, epigraphs = lift_objective(linear, quadratics, embeddings)
-    return Extraction(program, embeddings, ScipModel(scip, variables, epigraphs, indicators))
+    probabilities = join([predictor.probabilities(numbers) for predictor in registry(scip)])
+    handle = ScipModel(scip, variables, epigraphs, indicators)
+    return Extraction(bound_scores(program, embeddings, probabilities), embeddings, handle, probabilities)
 
 
 def restore(extraction: Extraction[ScipModel], result: Result) -> ScipResult:
     """Add a feasible point to SCIP's solutions and to the predictors."""
     model, scip = extraction.handle, extraction.handle.scip
     values = {} if result.x is None else model.values(result.x)
-    for predictor, embedding in zip(registry(scip), extraction.embeddings, strict=True):
-        predictor.keep((embedding.points(result.x), result.x[embedding.outputs]) if result.is_feasible and result.x is not None else None)
+    for predictor in registry(scip):
+        predictor.keep(values if result.is_feasible and values else None)
     if result.is_feasible:
         solution = scip.createSol()
         for variable in [*model.variables, *(item.slack for item in model.indicators)]:

@@ -11,8 +11,16 @@ import pyscipopt
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.errors import InputError, NoSolutionError, OptionError
+from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
+from dcembed.frontends.classes import class_rules
+from dcembed.frontends.feature_names import by_name
+from dcembed.frontends.foreign_keywords import ignore_foreign
+from dcembed.frontends.framework import predict_outputs
+from dcembed.frontends.links import without_link
+from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
+from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
+from dcembed.frontends.pyscipopt_classes import Added, add_outputs
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -23,39 +31,47 @@ def add_predictor_constr(
     input_vars: Any,
     output_vars: Any = None,
     unique_naming_prefix: str = "p_",
-    **unknown: object,
+    output_type: str | None = None,
+    epsilon: float | None = None,
+    **keywords: Any,
 ) -> PredictorConstr:
     """Embed a trained network in a PySCIPOpt model: output_vars = predictor(input_vars).
 
     Parameters
     ----------
     scip_model
-        The model. It gets the output variables, unless they are given, and nothing else.
+        The model. It gets the output variables, unless they are given, and nothing else, but for classes and probabilities.
     predictor
         Anything `dcembed.load_network` takes.
     input_vars
-        Variables, linear expressions and numbers in lists, nested lists or arrays of shape (n_in,) or (k, n_in).
+        Variables, linear expressions and numbers in lists, nested lists or arrays of shape (n_in,) or (k, n_in), dicts or DataFrames.
+        Columns of a DataFrame are matched by name with the features that the model was fitted on.
     output_vars
         Variables, shape (n_out,), (k,) or (k, n_out); None creates them, without bounds.
     unique_naming_prefix
         Of the names of created variables.
+    output_type
+        What the outputs of a classifier stand for: "classification", "probability" or "raw"; see docs/pyscipopt.md.
+    epsilon
+        With "classification": by how much the score of the class leads, 1e-4 by default.
+    keywords
+        Others of PySCIPOpt-ML are ignored with a warning.
     """
-    if unknown:
-        known = "scip_model, predictor, input_vars, output_vars, unique_naming_prefix"
-        raise OptionError(
-            f"add_predictor_constr: unknown argument {next(iter(unknown))!r}. Accepted: {known}. "
-            "A classifier gives its raw scores, and no formulation is chosen: no unit enters the model."
-        )
-    network = load_network(predictor)
-    entries = as_rows(_read_entries(input_vars, "input"), network.num_inputs, "input")
+    meaning = read_output_type(predictor, output_type)
+    network = load_network(without_link(predictor))
+    if epsilon is not None and meaning != "classification":
+        keywords["epsilon"] = epsilon
+    ignore_foreign(keywords, ("scip_model", "predictor", "input_vars", "output_vars", "unique_naming_prefix", "output_type", "epsilon"))
+    rules = class_rules(network.num_outputs, is_argmax(predictor, network), epsilon) if meaning == "classification" else None
+    entries = as_rows(_read_entries(by_name(input_vars, network), "input"), network.num_inputs, "input")
     batch = read_batch(entries, read_terms)
     shape = batch.shape[0], network.num_outputs
-    if output_vars is None:
-        output = scip_model.addMatrixVar(shape, lb=None, ub=None, name=f"{unique_naming_prefix}out")
-    else:
-        output = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
-        check_variables(output, pyscipopt.Variable)
-    predictor_constr = PredictorConstr(network, batch, entries, output, output_vars is None)
+    given = None
+    if output_vars is not None:
+        given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
+        check_variables(given, pyscipopt.Variable)
+    scores, output, added = add_outputs(scip_model, shape, given, rules, meaning, unique_naming_prefix or "")
+    predictor_constr = PredictorConstr(predictor, network, batch, entries, scores, output, added, meaning)
     registry(scip_model).append(predictor_constr)
     return predictor_constr
 
@@ -65,20 +81,37 @@ class PredictorConstr:
 
     Parameters
     ----------
-    network
-        What is embedded.
+    predictor, network
+        What was given, and what was read.
     input
         Entries of shape (k, n_in).
+    scores
+        The predictions of the network, variables of shape (k, n_out).
     output
-        Variables of shape (k, n_out).
+        What the host uses, variables of shape (k, n_out): the scores, or the classes or probabilities that belong to them.
+    output_type
+        Which of these.
     """
 
-    def __init__(self, network: Network, batch: Batch, entries: Array, output: Array, created: bool) -> None:
+    def __init__(
+        self,
+        predictor: Any,
+        network: Network,
+        batch: Batch,
+        entries: Array,
+        scores: Array,
+        output: Array,
+        added: Added,
+        output_type: OutputType,
+    ) -> None:
+        self.predictor = predictor
         self.network = network
         self.input = entries
+        self.scores = scores
         self.output = output
+        self.output_type = output_type
         self._batch = batch
-        self._created = created
+        self._added = added
         self._point: tuple[Array, Array] | None = None
 
     @property
@@ -92,25 +125,38 @@ class PredictorConstr:
         return self._values()[1]
 
     def get_error(self, eps: float | None = None) -> Array:
-        """|f(input) - output| at that point, shape (k, n_out); with `eps`, entries above it are printed."""
+        """|f(input) - output| at that point, shape (k, n_out), where f is what the user's model says now; with `eps`, entries above it are printed."""
         inputs, outputs = self._values()
-        return prediction_error(self.network, inputs, outputs, eps)
+        return prediction_error(predict_outputs(self.predictor, self.network, inputs, self.output_type), outputs, eps)
 
     def print_stats(self, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""
-        num_created = self.output.size if self._created else 0
-        print(f"{self.network!r}\nConstraints created: 0\nVariables created: {num_created}, binaries 0", file=file)
+        added = self._added
+        print(f"{self.network!r}\nConstraints created: {added.num_constraints}", file=file)
+        print(f"Variables created: {added.num_variables}, binaries {added.num_binaries}", file=file)
         print(f"Input Shape:  {self._batch.shape}\nOutput Shape: {self.output.shape}", file=file)
 
     def embed(self, numbers: Mapping[int, int], num_columns: int) -> Embedding:
         """The embedding over the columns, which `numbers` gives for the variables' pointers."""
         inputs = column_numbers(self._batch.variables, numbers, "an input of a predictor")
-        outputs = column_numbers(np.asarray(self.output, dtype=object).reshape(-1), numbers, "an output of a predictor")
-        return self._batch.embed(self.network, inputs, outputs.reshape(self.output.shape), num_columns)
+        outputs = column_numbers(np.asarray(self.scores, dtype=object).reshape(-1), numbers, "an output of a predictor")
+        return self._batch.embed(self.network, inputs, outputs.reshape(self.scores.shape), num_columns)
 
-    def keep(self, point: tuple[Array, Array] | None) -> None:
-        """Set the values of inputs and outputs; None for no solution."""
-        self._point = point
+    def probabilities(self, numbers: Mapping[int, int]) -> Probabilities:
+        """The outputs that are probabilities, and their scores."""
+        if self.output_type != "probability":
+            return NO_PROBABILITIES
+        parts = [np.asarray(part, dtype=object).reshape(-1) for part in (self.output, self.scores)]
+        return Probabilities(*(column_numbers(part, numbers, "an output of a predictor") for part in parts))
+
+    def keep(self, values: Mapping[int, float] | None) -> None:
+        """Take inputs and outputs from the values of all variables, by pointer; None for no solution."""
+        if values is None:
+            self._point = None
+            return
+        inputs = np.array([values[variable.ptr()] for variable in self._batch.variables], dtype=np.float64)
+        outputs = np.array([values[variable.ptr()] for variable in np.asarray(self.output, dtype=object).reshape(-1)])
+        self._point = self._batch.values(inputs), outputs.reshape(self.output.shape)
 
     def _values(self) -> tuple[Array, Array]:
         if self._point is None:
@@ -147,11 +193,15 @@ def read_terms(entry: Any) -> LinearEntry:
         return [], [], float(entry)
     raise InputError(
         f"add_predictor_constr: an input is of type {type(entry).__name__} and not linear: {entry!r:.60}. "
-        "Accepted are variables, linear expressions and numbers, in lists, nested lists or arrays."
+        "Accepted are variables, linear expressions and numbers, in lists, nested lists, arrays, dicts or DataFrames."
     )
 
 
 def _read_entries(value: Any, what: str) -> Array:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy(dtype=object)
     if isinstance(value, list | tuple):
         return stack([_read_entries(part, what) for part in value], what)
     return np.array(value, dtype=object) if isinstance(value, np.ndarray) else as_object(value)

@@ -56,6 +56,8 @@ def save_network(network: Network, path: str | Path) -> None:
     points = draw_points(network)
     arrays = {FORMAT_KEY: np.array(FORMAT_VERSION), "num_inputs": np.array(network.num_inputs), "num_stages": np.array(len(network.stages))}
     arrays |= {"check_points": points, "check_values": network(points)}
+    if network.input_names is not None:
+        arrays["input_names"] = np.array(network.input_names, dtype=np.str_)
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
     # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
@@ -72,7 +74,10 @@ def _read(path: Path) -> dict[str, Array]:
 
 
 def _is_wanted(key: str) -> bool:
-    return re.fullmatch(r"[Wb]\d+|mean|std|dcembed_format|num_inputs|num_stages|check_points|check_values|layer\d+\..+", key) is not None
+    return (
+        re.fullmatch(r"[Wb]\d+|mean|std|dcembed_format|num_inputs|num_stages|input_names|check_points|check_values|layer\d+\..+", key)
+        is not None
+    )
 
 
 # W1, b1, ..., WL, bL.
@@ -170,7 +175,8 @@ def _load_saved(arrays: Mapping[str, Any], path: Path) -> Network:
         )
     try:
         layers = [_unpack(arrays, f"layer{index}") for index in range(1, int(arrays["num_stages"]) + 2)]
-        network = Network(int(arrays["num_inputs"]), tuple(layers[:-1]), layers[-1])
+        names = tuple(map(str, arrays["input_names"].reshape(-1))) if "input_names" in arrays else None
+        network = Network(int(arrays["num_inputs"]), tuple(layers[:-1]), layers[-1], names)
         points, values = np.asarray(arrays["check_points"]), np.asarray(arrays["check_values"])
     except (KeyError, ValueError, TypeError) as error:
         if isinstance(error, NetworkError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:
     for index, (name, step) in enumerate(steps):
         layer = Layer(index, name, type(step).__name__)
         value = lowering.apply(layer, _find(step, index == len(steps) - 1), value)
-    network = lowering.finish(value)
+    network = replace(lowering.finish(value), input_names=_input_names(steps))
     link = _classifier_link(steps[-1][1]) if is_classifier(steps[-1][1]) else None
     return check(network, _forward(model), "scikit-learn model", link=link)
 
@@ -72,6 +73,12 @@ def _num_inputs(steps: list[tuple[str, Any]]) -> int:
     return int(getattr(steps[0][1], "n_features_in_", 1))
 
 
+def _input_names(steps: list[tuple[str, Any]]) -> tuple[str, ...] | None:
+    """Of the columns, where the first step was fitted on a data frame."""
+    names = getattr(steps[0][1], "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
+
+
 def _find(step: Any, last: bool) -> Callable[..., Any] | None:
     handler = STEPS.get(type(step))
     if handler is None:
@@ -92,12 +99,13 @@ def _forward(model: Any) -> Callable[[Array], Array]:
 
 
 def _classifier_link(classifier: MLPClassifier) -> Callable[[Array], Array]:
-    """From raw scores to what predict_proba shows."""
+    """From raw scores to what predict_proba shows. With out_activation_ = "identity", set by hand, it shows the scores themselves."""
     if classifier.out_activation_ == "softmax":
         return lambda scores: softmax(scores, axis=1)
+    activate = expit if classifier.out_activation_ == "logistic" else np.asarray
     if classifier.n_outputs_ == 1:
-        return lambda scores: np.hstack([1.0 - expit(scores), expit(scores)])
-    return lambda scores: expit(scores)
+        return lambda scores: np.hstack([1.0 - activate(scores), activate(scores)])
+    return lambda scores: activate(scores)
 
 
 # Handlers: the builder, the fitted step and its input.

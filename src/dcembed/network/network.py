@@ -37,6 +37,8 @@ class Network:
         Pre-activations a_1..a_L; stage l may use sources 0..l-1.
     output
         The predictions f; may use every source.
+    input_names
+        What the inputs are called where the model was trained on named columns; None where they have no names.
 
     Examples
     --------
@@ -52,9 +54,12 @@ class Network:
     num_inputs: int
     stages: tuple[Affine, ...]
     output: Affine
+    input_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stages", tuple(self.stages))
+        if self.input_names is not None:
+            object.__setattr__(self, "input_names", tuple(map(str, self.input_names)))
         _check(self)
 
     @property
@@ -164,6 +169,11 @@ def _check(network: Network) -> None:
         raise NetworkError(f"The network is empty: it has {network.num_inputs} inputs. At least one is needed.")
     if network.num_outputs < 1:
         raise NetworkError("The network is empty: it has no outputs. At least one is needed.")
+    names = network.input_names
+    if names is not None and not len(names) == len(set(names)) == network.num_inputs:
+        raise NetworkError(
+            f"The network has {network.num_inputs} inputs, but {len(names)} names for them, {len(set(names))} of them different."
+        )
     for index, stage in enumerate((*network.stages, network.output), start=1):
         name = f"stage {index}" if index <= len(network.stages) else "the output layer"
         check_affine(stage, name, sizes)

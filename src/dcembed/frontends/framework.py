@@ -1,0 +1,61 @@
+"""What the user's own model says now, to measure a solution against: not the copy of it that was embedded."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from dcembed.arrays import Array
+from dcembed.frontends.classes import classes_of
+from dcembed.frontends.links import last_classifier, without_link
+from dcembed.frontends.output_type import OutputType, is_argmax
+from dcembed.importers import load_network
+from dcembed.network.network import Network
+
+
+def predict_outputs(predictor: Any, network: Network, points: Array, output_type: OutputType) -> Array:
+    """The outputs (k, n_out) at `points` (k, n_in), in the order of the features, by the model's own `predict` where it has one.
+
+    A model without it is read anew, and compared with its framework as at every load, so weights that were changed are seen. A file, and
+    a `Network`, is what it was when it was embedded.
+    """
+    classifier = last_classifier(predictor)
+    if classifier is not None and output_type != "raw":
+        return _by_classifier(predictor, classifier, network, points, output_type)
+    if classifier is None and output_type == "raw" and hasattr(predictor, "n_features_in_") and hasattr(predictor, "predict"):
+        return np.asarray(_call(predictor.predict, network, points), dtype=np.float64).reshape(len(points), -1)
+    current = network if isinstance(predictor, Network | str | Path) else load_network(without_link(predictor))
+    scores = current(points)
+    if output_type == "raw":
+        return scores
+    return classes_of(scores, is_argmax(predictor, current)) if output_type == "classification" else expit(scores)
+
+
+def _by_classifier(predictor: Any, classifier: Any, network: Network, points: Array, output_type: OutputType) -> Array:
+    if output_type == "probability":
+        probabilities = np.asarray(_call(predictor.predict_proba, network, points))
+        return probabilities[:, 1:] if network.num_outputs == 1 else probabilities
+    labels = np.asarray(_call(predictor.predict, network, points))
+    if labels.ndim == 2:
+        return labels.astype(np.float64)
+    chosen: Array = (labels[:, None] == np.asarray(classifier.classes_)[None, :]).astype(np.float64)
+    return chosen[:, 1:] if network.num_outputs == 1 else chosen
+
+
+def _call(function: Any, network: Network, points: Array) -> Any:
+    """With the names of the features, where the model was fitted with names."""
+    if network.input_names is None:
+        return function(points)
+    try:
+        import pandas
+
+        return function(pandas.DataFrame(points, columns=list(network.input_names)))
+    except ModuleNotFoundError:
+        with warnings.catch_warnings():
+            # Fitted on a data frame of another package: scikit-learn warns when it is given an array.
+            warnings.simplefilter("ignore")
+            return function(points)
