@@ -309,7 +309,7 @@ def test_scaling_factors_of_linopy_change_nothing():
     assert values[0] == values[1]
 
 
-@pytest.mark.skipif("semantics" not in linopy.options._defaults, reason="this linopy has one semantics")
+@pytest.mark.skipif(not hasattr(linopy, "ABSENT"), reason="this linopy has one semantics")
 def test_sparse_models_of_the_new_semantics(monkeypatch):
     with linopy.options as options:
         options["semantics"] = "v1"
@@ -344,6 +344,8 @@ def test_plain_solve_minds_the_network_until_it_is_removed(model):
     assert type(model) is linopy.Model
     assert model.solve(solver_name="highs", log_to_console=False)[1] == "optimal"
     assert model.objective.value == pytest.approx(10)
+    with pytest.raises(InputError, match="was not solved by dcembed"):
+        dcembed.linopy.result_of(model)
     with pytest.raises(InputError, match="no network is embedded in the model"):
         solve(model)
 
@@ -450,6 +452,9 @@ def test_arguments_of_linopys_solve_are_used_or_named(model, x):
         model.solve("cplex", mip_rel_gap=0.01, **QUICK)
     with pytest.raises(OptionError, match="unknown option 'mip_rel_gap'"):
         solve(model, mip_rel_gap=0.01)
+    # As PyPSA calls HiGHS.
+    with pytest.warns(UserWarning, match=r"ignored: solver='ipm', run_crossover='off'\.$"):
+        model.solve("highs", solver="ipm", run_crossover="off", threads=0, random_seed=123, time_limit=9.0, **QUICK)
     assert model.solve(mock_solve=True)[0] == "ok"
     with pytest.raises(InputError, match="was not solved by dcembed"):
         dcembed.linopy.result_of(linopy.Model())
@@ -526,6 +531,8 @@ def test_other_arguments_that_cannot_be_meant_are_rejected(model, x):
         embed(x, NETWORK, [x, 0.5])
     with pytest.raises(InputError, match="expected are booleans over"):
         embed(model, NETWORK, [x, 0.5], mask=xr.DataArray([1.0, 0.0, 0.0], {"time": TIME}))
+    with pytest.raises(InputError, match=r"the inputs have a dimension 'output' already.*output_dim="):
+        embed(model, WIDE, [x.rename(bus="output"), 0.5])
     with pytest.raises(InputError, match="evaluated nowhere"):
         embed(model, NETWORK, [x, 0.5], mask=False)
     with pytest.raises(InputError, match=r"input 1 \('x'\) is absent at \[2030-01-01 00:00:00, north\]\. Give it a value"):
@@ -540,6 +547,14 @@ def test_arrays_take_the_dimension_that_they_fit(model, x):
     assert frame.output.dims == ("time", "bus")
 
 
+def test_a_prediction_may_be_an_input(model, x):
+    first = embed(model, NETWORK, [x, 0.5])
+    second = embed(model, NETWORK, [first.output.sum("bus"), x.sel(bus="north")])
+    assert second.output.dims == ("time",)
+    assert maximize(model, second).is_feasible
+    assert float(second.get_error().max()) <= 1e-5
+
+
 def test_every_combination_is_evaluated(model):
     a = model.add_variables(lower=0.1, upper=0.1, coords=[TIME], name="a")
     b = model.add_variables(lower=0.2, upper=0.2, coords=[BUS], name="b")
@@ -547,4 +562,5 @@ def test_every_combination_is_evaluated(model):
     assert maximize(model, embedded).objective == pytest.approx(
         len(list(itertools.product(TIME, BUS))) * float(NETWORK([[0.1, 0.2]])[0, 0])
     )
+    assert embed(model, NARROW, a.rename(time="feature")).output.dims == ("feature",)
     assert repr(embedded).endswith("evaluated 6 times over ['time', 'bus'])")

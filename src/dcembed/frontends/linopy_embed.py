@@ -148,6 +148,12 @@ def embed(
     if outputs is not None:
         targets, out_dim = _read_outputs(model, outputs, network.num_outputs, collect_dims(pieces), output_dim)
     known = collect_dims([*pieces, *targets])
+    if out_dim in known:
+        raise InputError(
+            f"embed: the inputs have a dimension '{out_dim}' already. Give that of the outputs another name with output_dim=... ."
+        )
+    if feature_dim in known:
+        feature_dim = f"{feature_dim}_of_network"
     pieces, targets = [conform(piece, known) for piece in pieces], [conform(piece, known) for piece in targets]
     where = _where(pieces, targets, known, mask)
     rows = np.flatnonzero(where.values.reshape(-1))

@@ -57,6 +57,7 @@ SAME = {
 }
 # These take every kind of problem; which solver is best otherwise is known once the problem is.
 NAMED_SOLVERS = ("gurobi", "scip")
+BACKENDS = (*NAMED_SOLVERS, "highs", "piqp", "clarabel")
 
 
 def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, **options: Any) -> Result:
@@ -182,6 +183,7 @@ class EmbeddedModel(linopy.Model):  # type: ignore[misc]  # linopy's types are n
         """Make it the model it was, whose solve is linopy's own."""
         plain: Any = next(base for base in type(self).__mro__ if not issubclass(base, EmbeddedModel))
         self.__class__ = plain
+        _RESULTS.pop(self, None)
 
     # What linopy's solvers are given.
     matrices = property(_refused("matrices"))
@@ -211,14 +213,21 @@ def guard(model: linopy.Model) -> None:
         model.__class__ = _guarded(kind)
 
 
+def _convert(name: str, value: Any) -> Any:
+    """The value of an option as ours: solvers have 0 for as many threads as they like, and numbers for yes and no."""
+    if name == "verbose":
+        return bool(value)
+    return max(value, 1) if name == "threads" else value
+
+
 def _translate(solver_name: str | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of linopy's solve as ours; what has no meaning here is named in one warning."""
     known = {*Options.__dataclass_fields__, "start"}
     options, ignored = {}, []
     for key, value in arguments.items():
         name = SAME.get(key, key)
-        if name in known:
-            options[name] = bool(value) if name == "verbose" else value
+        if name in known and (name != "solver" or value in BACKENDS):
+            options[name] = _convert(name, value)
         elif key not in CARRIAGE and value is not None:
             ignored.append(f"{key}={value!r}")
     if solver_name in NAMED_SOLVERS:
