@@ -20,7 +20,8 @@ from dcembed.frontends.packages import missing_package
 try:
     from dcembed.frontends.linopy_ import extract, restore
     from dcembed.frontends.linopy_embed import EmbeddedNetwork, embed
-    from dcembed.frontends.linopy_solve import EmbeddedModel, result_of, solve
+    from dcembed.frontends.linopy_model import EmbeddedModel
+    from dcembed.frontends.linopy_solve import result_of, solve
 except ModuleNotFoundError as error:
     raise missing_package(error, "linopy", "linopy") from None
 

@@ -150,7 +150,10 @@ def test_features_of_a_model_that_knows_their_names_are_matched_by_name(model):
     truth = fitted.predict(pd.DataFrame({"power": [float(values["x"].sel(what="power"))], "outdoor": [0.5]}))[0]
     assert result.objective == pytest.approx(truth, abs=1e-5)
     assert float(second.output.solution) == pytest.approx(truth, abs=1e-5)
-    with pytest.raises(InputError, match="has the names load, power, but the network was trained on power, outdoor"):
+    assert float(second.get_error()) <= 1e-5
+    fitted.intercepts_[-1][:] += 1.0
+    assert float(second.get_error()) == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(InputError, match="the inputs have the names load, power, but the network was trained on power, outdoor"):
         embed(model, fitted, {"load": 0.5, "power": x.sel(what="power")})
     with pytest.raises(InputError, match="the network has no names of features"):
         embed(model, NETWORK, {"load": 0.5, "power": x.sel(what="power")})
@@ -350,13 +353,14 @@ def test_plain_solve_minds_the_network_until_it_is_removed(model):
         solve(model)
 
 
-def test_what_was_made_is_removed(model, x):
+def test_a_variable_that_was_made_stays(model, x):
     kept = embed(model, NETWORK, [x, 0.1])
     gone = embed(model, NETWORK, [x, 0.2])
     assert [kept.name, gone.name] == ["prediction", "prediction_2"]
     gone.remove()
-    assert list(model.variables) == ["x", "prediction"]
+    assert list(model.variables) == ["x", "prediction", "prediction_2"]
     assert type(model) is dcembed.linopy.EmbeddedModel
+    model.add_constraints(gone.output == 7, name="free")
     assert maximize(model, kept).is_feasible
 
 
@@ -419,6 +423,18 @@ def test_statuses_without_a_feasible_point(model, x):
     model.remove_constraints("hopeless")
     model.add_constraints(x.sum() >= 100, name="never")
     assert model.solve(**QUICK) == ("warning", "infeasible")
+
+
+@pytest.mark.parametrize(
+    ("options", "condition"), [({"callback": lambda _: True}, "user_interrupt"), ({"time_limit": 0.0}, "time_limit")]
+)
+def test_a_feasible_point_is_kept_however_the_run_ended(model, x, options, condition):
+    embedded = embed(model, NETWORK, [x, 0.5])
+    model.add_objective(1 * x.sum())
+    start = {"x": xr.zeros_like(x.labels, dtype=float)}
+    assert model.solve(start=start, verbose=False, **options) == ("ok", condition)
+    assert model.objective.value == pytest.approx(float(x.solution.sum()))
+    assert float(embedded.get_error().max()) <= 1e-9
 
 
 def test_there_are_no_duals(model, x):

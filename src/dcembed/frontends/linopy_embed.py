@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
 import linopy
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch
+from dcembed.frontends.linopy_arguments import OUTPUT_DIM, feature_names, read_inputs, read_outputs
 from dcembed.frontends.linopy_batches import Dims, make_batch, place_name, template, where_present
-from dcembed.frontends.linopy_pieces import NUMBERS, Piece, collect_dims, conform, name_axes, read_piece
-from dcembed.frontends.linopy_solve import EmbeddedModel, guard
+from dcembed.frontends.linopy_model import EmbeddedModel, guard
+from dcembed.frontends.linopy_pieces import NUMBERS, Piece, collect_dims, conform, name_axes
 from dcembed.frontends.linopy_ties import Tie, ties_of
 from dcembed.importers import load_network
 from dcembed.network.network import Network
-
-FEATURE_DIM, OUTPUT_DIM = "feature", "output"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +35,20 @@ class EmbeddedNetwork:
         The predictions as they were given, or the variable that was made for them.
     name
         What messages call the network; also of the variable, if one was made.
+    predictor
+        What the network was read from; `get_error` reads it again.
+    tie
+        Which variables are inputs and outputs.
+    dims
+        What the dimensions of the features and of the outputs are called; None for a single output.
     """
 
     model: linopy.Model
     output: Any
     name: str
+    predictor: Any
     tie: Tie
     dims: tuple[str, str | None]
-    is_created: bool
 
     @property
     def network(self) -> Network:
@@ -62,17 +66,19 @@ class EmbeddedNetwork:
         return self._outputs(self._values(self.tie.outputs))
 
     def get_error(self) -> xr.DataArray:
-        """|network(input) - output| after a solve."""
-        return self._outputs(np.abs(self.network(self._values(self.tie.inputs)) - self._values(self.tie.outputs)))
+        """|f(input) - output| after a solve, where f is the predictor as it is now."""
+        predicted = load_network(self.predictor)(self._values(self.tie.inputs))
+        return self._outputs(np.abs(predicted - self._values(self.tie.outputs)))
 
     def remove(self) -> None:
-        """Take the network out of the model, and the variable that was made for it, if one was. Without any network `model.solve` is linopy's own again."""
+        """Take the network out of the model. A variable that was made for it stays, as a free one.
+
+        Without any network `model.solve` is linopy's own again.
+        """
         ties = ties_of(self.model)
         if self.tie not in ties:
             return
         ties.remove(self.tie)
-        if self.is_created and self.name in self.model.variables:
-            self.model.remove_variables(self.name)
         if not ties and isinstance(self.model, EmbeddedModel):
             self.model.release()
 
@@ -139,14 +145,14 @@ def embed(
     """
     if not isinstance(model, linopy.Model):
         raise InputError(f"embed: the first argument is a linopy.Model, received {type(model).__name__}.")
-    names = feature_names(network)
-    network = load_network(network)
+    predictor, names = network, feature_names(network)
+    network = load_network(predictor)
     name = _free_name(model, name, outputs is None)
-    pieces, feature_dim = _read_inputs(model, inputs, network.num_inputs, names, feature_dim)
+    pieces, feature_dim = read_inputs(model, inputs, network.num_inputs, names, feature_dim)
     targets: list[Piece] = []
     out_dim = output_dim if output_dim is not None or network.num_outputs == 1 else OUTPUT_DIM
     if outputs is not None:
-        targets, out_dim = _read_outputs(model, outputs, network.num_outputs, collect_dims(pieces), output_dim)
+        targets, out_dim = read_outputs(model, outputs, network.num_outputs, collect_dims(pieces), output_dim)
     known = collect_dims([*pieces, *targets])
     if out_dim in known:
         raise InputError(
@@ -163,109 +169,11 @@ def embed(
     output = outputs
     if outputs is None:
         output = _create(model, name, where, network.num_outputs, out_dim)
-        targets, _ = _read_outputs(model, output, network.num_outputs, known, out_dim)
+        targets, _ = read_outputs(model, output, network.num_outputs, known, out_dim)
     tie = Tie(name, network, batch, make_batch(targets, known, rows), where)
     ties_of(model).append(tie)
     guard(model)
-    return EmbeddedNetwork(model, output, name, tie, (feature_dim, out_dim), outputs is None)
-
-
-def feature_names(predictor: Any) -> tuple[str, ...]:
-    """What a scikit-learn model has learned to call its features; none for any other."""
-    return tuple(map(str, getattr(predictor, "feature_names_in_", ())))
-
-
-def _read_inputs(model: linopy.Model, inputs: Any, width: int, names: Sequence[str], dim: str | None) -> tuple[list[Piece], str]:
-    if isinstance(inputs, Mapping):
-        inputs = [inputs[key] for key in _by_name(list(map(str, inputs)), names, "the inputs")]
-    if isinstance(inputs, list | tuple):
-        if len(inputs) != width:
-            raise InputError(
-                f"embed: inputs is a list of {len(inputs)}, but the network has {width} inputs. Give one entry for each feature, or one "
-                "variable or expression with a dimension of the features, without a list around it."
-            )
-        return _read_list(model, inputs, "input"), dim or FEATURE_DIM
-    whole = read_piece(inputs, "inputs", model)
-    found = _feature_dim(whole, width, dim)
-    if found is None:
-        return [whole], FEATURE_DIM
-    index = whole.constant.indexes.get(found)
-    order: Sequence[int] = range(width)
-    if names and index is not None and all(isinstance(entry, str) for entry in index):
-        order = [list(index).index(key) for key in _by_name(list(index), names, f"the dimension '{found}'")]
-    return [whole.part(f"input {number}", found, place) for number, place in enumerate(order)], str(found)
-
-
-def _read_list(model: linopy.Model, values: Sequence[Any], what: str) -> list[Piece]:
-    """One piece for each value; data without names of dimensions gets those of the others."""
-    labels = [f"{what} {number}" + _called(value) for number, value in enumerate(values)]
-    is_bare = [isinstance(value, np.ndarray | pd.Series | pd.DataFrame) for value in values]
-    known = collect_dims([read_piece(v, label, model) for v, label, bare in zip(values, labels, is_bare, strict=True) if not bare])
-    return [read_piece(name_axes(value, known, label), label, model) for value, label in zip(values, labels, strict=True)]
-
-
-def _called(value: Any) -> str:
-    name = getattr(value, "name", None)
-    # An expression of linopy that has no name calls itself "None".
-    return f" ('{name}')" if isinstance(name, str) and name not in ("", "None") else ""
-
-
-def _by_name(given: list[str], names: Sequence[str], what: str) -> Sequence[str]:
-    if not names:
-        raise InputError(f"embed: {what} are given by name, but the network has no names of features. Give a list in their order.")
-    if sorted(given) != sorted(names):
-        raise InputError(f"embed: {what} has the names {', '.join(given)}, but the network was trained on {', '.join(names)}.")
-    return names
-
-
-def _feature_dim(piece: Piece, width: int, dim: str | None) -> Hashable | None:
-    sizes = {d: piece.constant.sizes[d] for d in piece.dims}
-    if dim is not None:
-        if sizes.get(dim) != width:
-            raise InputError(f"embed: inputs has the dimensions {_sizes(sizes)}; feature_dim='{dim}' should be one of {width} coordinates.")
-        return dim
-    fit = [d for d, size in sizes.items() if size == width]
-    if FEATURE_DIM in fit:
-        return FEATURE_DIM
-    if width == 1:
-        return None
-    if len(fit) != 1:
-        raise InputError(
-            f"embed: inputs has the dimensions {_sizes(sizes)}, and {'none' if not fit else 'more than one'} of them has {width} coordinates, as many as "
-            "the network has inputs. Say feature_dim=..., or give a list with one expression for each input."
-        )
-    return fit[0]
-
-
-def _sizes(sizes: Mapping[Hashable, int]) -> str:
-    return "(" + ", ".join(f"{dim}: {size}" for dim, size in sizes.items()) + ")"
-
-
-def _read_outputs(model: linopy.Model, outputs: Any, width: int, known: Dims, dim: str | None) -> tuple[list[Piece], str | None]:
-    """One piece for each output, and the dimension that they came from."""
-    if isinstance(outputs, list | tuple):
-        if len(outputs) != width:
-            raise InputError(f"embed: outputs is a list of {len(outputs)}, but the network has {width} outputs. Give one entry for each.")
-        pieces, found = _read_list(model, outputs, "output"), (None if width == 1 else OUTPUT_DIM)
-    else:
-        whole = read_piece(outputs, "outputs", model)
-        own = [d for d in whole.dims if d == dim or (dim is None and d not in known and whole.constant.sizes[d] == width)]
-        if len(own) == 1 and whole.constant.sizes[own[0]] == width:
-            pieces, found = [whole.part(f"output {number}", own[0], number) for number in range(width)], str(own[0])
-        elif width == 1 and dim is None:
-            pieces, found = [whole], None
-        else:
-            sizes = {d: whole.constant.sizes[d] for d in whole.dims}
-            raise InputError(
-                f"embed: outputs has the dimensions {_sizes(sizes)}, but the network has {width} outputs: beside those of the inputs ({', '.join(map(str, known)) or 'none'}) "
-                f"one dimension of {width} coordinates is expected. Say output_dim=..., or give a list with one variable for each output."
-            )
-    for piece in pieces:
-        missing = [str(d) for d in known if d not in piece.dims]
-        if missing or piece.is_data:
-            why = f"lacks the dimension '{missing[0]}' of the inputs, so one would stand for several predictions" if missing else "is data"
-            raise InputError(f"embed: {piece.label} {why}. Leave outputs out to have the variable made.")
-    return pieces, found
+    return EmbeddedNetwork(model, output, name, predictor, tie, (feature_dim, out_dim))
 
 
 def _where(pieces: Sequence[Piece], targets: Sequence[Piece], known: Dims, mask: Any) -> xr.DataArray:
