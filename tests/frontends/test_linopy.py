@@ -46,9 +46,10 @@ def x(model):
 
 
 def maximize(model, embedded, **options):
+    """A few steps up the sum of the predictions, which every point is feasible for."""
     output = embedded.output
     model.add_objective((output if isinstance(output, linopy.LinearExpression) else 1 * output).sum(), sense="max", overwrite=True)
-    return solve(model, **{**QUICK, **options})
+    return solve(model, **{**QUICK, "max_iterations": 4, **options})
 
 
 def write_qp(model):
@@ -370,8 +371,13 @@ def test_no_other_way_to_a_solver_loses_the_network(model, x, tmp_path):
     for name in ("to_highspy", "to_gurobipy", "dualize", "get_problem_file"):
         with pytest.raises(InputError, match=f"model.{name}: networks are embedded"):
             getattr(model, name)()
-    with pytest.raises(InputError, match=r"model.matrices: networks are embedded .* linopy.Model.matrices itself"):
+    with pytest.raises(
+        InputError, match=r"model.matrices: networks are embedded .* linopy.Model.copy\(model\), which is the model without"
+    ):
         _ = model.matrices
+    bare = linopy.Model.copy(model)
+    assert type(bare) is linopy.Model
+    assert bare.matrices.c.size == 12
     for io_api in ("direct", "lp"):
         with pytest.raises(InputError, match="networks are embedded"):
             linopy.solvers.Solver.from_name("highs", model=model, io_api=io_api).solve()
@@ -425,9 +431,7 @@ def test_statuses_without_a_feasible_point(model, x):
     assert model.solve(**QUICK) == ("warning", "infeasible")
 
 
-@pytest.mark.parametrize(
-    ("options", "condition"), [({"callback": lambda _: True}, "user_interrupt"), ({"time_limit": 0.0}, "time_limit")]
-)
+@pytest.mark.parametrize(("options", "condition"), [({"callback": lambda _: True}, "user_interrupt"), ({"time_limit": 0.0}, "time_limit")])
 def test_a_feasible_point_is_kept_however_the_run_ended(model, x, options, condition):
     embedded = embed(model, NETWORK, [x, 0.5])
     model.add_objective(1 * x.sum())
@@ -462,7 +466,7 @@ def test_arguments_of_linopys_solve_are_used_or_named(model, x):
     maximize(model, embed(model, NETWORK, [x, 0.5]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.solve("highs", io_api="direct", TimeLimit=30, Threads=1, OutputFlag=0, max_starts=1)
+        model.solve("highs", "direct", TimeLimit=30, Threads=1, OutputFlag=0, max_starts=1)
     assert dcembed.linopy.result_of(model).history[-1].start == 0
     with pytest.warns(UserWarning, match=r"dcembed solves the model; ignored: mip_rel_gap=0.01, solver_name='cplex'\.$"):
         model.solve("cplex", mip_rel_gap=0.01, **QUICK)
@@ -558,6 +562,9 @@ def test_other_arguments_that_cannot_be_meant_are_rejected(model, x):
 def test_arrays_take_the_dimension_that_they_fit(model, x):
     embedded = embed(model, NETWORK, [x, np.array([0.1, 0.2, 0.3])])
     frame = embed(model, NETWORK, [x, pd.DataFrame(np.ones((3, 2)), index=TIME, columns=list(BUS))])
+    pair = np.empty(2, dtype=object)
+    pair[:] = [x, 0.5]
+    assert embed(model, NETWORK, pair).output.dims == ("time", "bus")
     maximize(model, embedded, max_iterations=0)
     assert embedded.input_values.isel(bus=1, feature=1).values.tolist() == [0.1, 0.2, 0.3]
     assert frame.output.dims == ("time", "bus")

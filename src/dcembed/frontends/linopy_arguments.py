@@ -26,6 +26,8 @@ def read_inputs(model: linopy.Model, inputs: Any, width: int, names: Sequence[st
     if isinstance(inputs, Mapping):
         given = {str(key): value for key, value in inputs.items()}
         inputs = [given[key] for key in _by_name(list(given), names, "the inputs")]
+    if isinstance(inputs, np.ndarray) and inputs.dtype == object:
+        inputs = list(inputs)
     if isinstance(inputs, list | tuple):
         if len(inputs) != width:
             raise InputError(

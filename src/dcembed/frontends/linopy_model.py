@@ -21,7 +21,6 @@ from dcembed.options import Options
 # What linopy's solve takes to carry a model to a solver; nothing here depends on it.
 CARRIAGE = frozenset(
     {
-        "io_api",
         "explicit_coordinate_names",
         "set_names",
         "keep_files",
@@ -54,7 +53,7 @@ BACKENDS = (*NAMED_SOLVERS, "highs", "piqp", "clarabel")
 def _leaves(name: str) -> str:
     return (
         f"model.{name}: networks are embedded in the model, and what is asked for would be without them. Solve it with model.solve() or "
-        f"dcembed.linopy.solve(model); take them out with remove(), or ask for the rest of the model by linopy.Model.{name} itself."
+        "dcembed.linopy.solve(model). Take them out with remove(), or use linopy.Model.copy(model), which is the model without them."
     )
 
 
@@ -78,7 +77,9 @@ class EmbeddedModel(linopy.Model):  # type: ignore[misc]  # linopy's types are n
 
     __slots__ = ()
 
-    def solve(self, solver_name: str | None = None, *, remote: Any = None, mock_solve: bool = False, **arguments: Any) -> tuple[str, str]:
+    def solve(
+        self, solver_name: str | None = None, io_api: str | None = None, *, remote: Any = None, mock_solve: bool = False, **arguments: Any
+    ) -> tuple[str, str]:
         """Solve with `dcembed.linopy.solve`; the arguments of linopy's solve and `dcembed.Options` are accepted.
 
         Returns
