@@ -51,6 +51,8 @@ class Case:
         The objective, and the values of x, where a user reads them.
     names
         Of columns x0, x1 and of the prediction; of the rows, indicators, quadratic constraints and cones.
+    offset
+        Constant of the objective.
     """
 
     front_end: str
@@ -65,6 +67,7 @@ class Case:
     indicators: tuple[str, ...] = ()
     quadratics: tuple[str, ...] = ()
     cones: tuple[str, ...] = ()
+    offset: float = 10.0
 
     @property
     def module(self) -> Any:
@@ -244,6 +247,45 @@ def read_pyscipopt(model):
     return model.getObjVal(), [values["x0"], values["x1"]]
 
 
+# linopy
+
+
+def build_linopy(folder, hopeless):
+    import linopy
+
+    import dcembed.linopy
+
+    model = linopy.Model()
+    x = model.add_variables(lower=-1, upper=1, coords=[range(2)], dims=["i"], name="x")
+    b = model.add_variables(binary=True, name="b")
+    # linopy takes no constant in an objective.
+    ten = model.add_variables(lower=10, upper=10, name="ten")
+    y = dcembed.linopy.embed(model, NETWORK, x, name="y").output
+    model.add_constraints(x.sum() <= 1.5, name="total")
+    model.add_indicator_constraints(b, 1, x.sel(i=0) >= 0.5, name="on")
+    if hopeless:
+        model.add_constraints(y + x.sel(i=1) >= 100, name="hopeless")
+    model.add_objective(ten + y - 0.1 * x.sel(i=0), sense="max")
+    return model
+
+
+def snapshot_linopy(model, folder):
+    import linopy
+
+    linopy.Model.to_file(model, folder / "model.lp", explicit_coordinate_names=True)
+    return (folder / "model.lp").read_text() + repr(model)
+
+
+def solve_linopy(model, **options):
+    import dcembed.linopy
+
+    return dcembed.linopy.solve(model, **options)
+
+
+def read_linopy(model):
+    return model.objective.value, model.solution["x"].values.tolist()
+
+
 # Files
 
 HOST = "Maximize\n profit: y - 0.1 x0 + 10\nSubject To\n total: x0 + x1 <= 1.5\n{}Bounds\n -1 <= x0 <= 1\n -1 <= x1 <= 1\n y free\nEnd\n"
@@ -320,6 +362,17 @@ CASES = {
         columns=("x0", "x1", "y"),
         **CURVED,
     ),
+    "linopy": Case(
+        "linopy_",
+        ("linopy",),
+        build_linopy,
+        snapshot_linopy,
+        solve_linopy,
+        read_linopy,
+        columns=("x[0]", "x[1]", "y"),
+        indicators=("on",),
+        offset=0.0,
+    ),
     "files": Case("files_", (), build_files, snapshot_files, solve_files, read_files, columns=("x0", "x1", "y")),
 }
 
@@ -351,7 +404,7 @@ def test_an_extraction_has_the_users_names_and_the_users_sense(case, tmp_path):
     assert tuple(name for cone in program.cones for name in cone.names) == case.cones
     # The coefficients are the user's own, on the columns that the names say.
     x0, x1, y = (program.column_names.index(name) for name in case.columns)
-    assert (program.cost[x0], program.cost[x1], program.cost[y], program.offset) == pytest.approx((-0.1, 0.0, 1.0, 10.0))
+    assert (program.cost[x0], program.cost[x1], program.cost[y], program.offset) == pytest.approx((-0.1, 0.0, 1.0, case.offset))
     row = program.rows[[program.row_names.index("total")]]
     assert sorted(row.indices) == sorted([x0, x1])
     (embedding,) = extraction.embeddings
