@@ -16,11 +16,6 @@ from dcembed.frontends.linopy_pieces import Piece, collect_dims, name_axes, read
 FEATURE_DIM, OUTPUT_DIM = "feature", "output"
 
 
-def feature_names(predictor: Any) -> tuple[str, ...]:
-    """What a scikit-learn model has learned to call its features; none for any other."""
-    return tuple(map(str, getattr(predictor, "feature_names_in_", ())))
-
-
 def read_inputs(model: linopy.Model, inputs: Any, width: int, names: Sequence[str], dim: str | None) -> tuple[list[Piece], str]:
     """One piece for each feature, and what the dimension of the features is called."""
     if isinstance(inputs, Mapping):

@@ -14,11 +14,12 @@ import xarray as xr
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch
-from dcembed.frontends.linopy_arguments import OUTPUT_DIM, feature_names, read_inputs, read_outputs
+from dcembed.frontends.linopy_arguments import OUTPUT_DIM, read_inputs, read_outputs
 from dcembed.frontends.linopy_batches import Dims, make_batch, place_name, template, where_present
 from dcembed.frontends.linopy_model import EmbeddedModel, guard
 from dcembed.frontends.linopy_pieces import NUMBERS, Piece, collect_dims, conform, name_axes
 from dcembed.frontends.linopy_ties import Tie, ties_of
+from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -145,10 +146,10 @@ def embed(
     """
     if not isinstance(model, linopy.Model):
         raise InputError(f"embed: the first argument is a linopy.Model, received {type(model).__name__}.")
-    predictor, names = network, feature_names(network)
-    network = load_network(predictor)
+    refuse_classifier(network, "embed")
+    predictor, network = network, load_network(network)
     name = _free_name(model, name, outputs is None)
-    pieces, feature_dim = read_inputs(model, inputs, network.num_inputs, names, feature_dim)
+    pieces, feature_dim = read_inputs(model, inputs, network.num_inputs, network.input_names or (), feature_dim)
     targets: list[Piece] = []
     out_dim = output_dim if output_dim is not None or network.num_outputs == 1 else OUTPUT_DIM
     if outputs is not None:
