@@ -27,6 +27,14 @@ def attack_of(kind: str) -> Attack:
         # A run that overruns is a fault of its own; one that takes this long will not end.
         patience = 3 * programs.TIME_LIMIT + 3 * programs.ORACLE_LIMIT
         return Attack("programs", programs.names, programs.attempt, patience, programs.summarize)
+    if kind == "faults":
+        from . import faults
+
+        return Attack("faults", faults.names, faults.attempt, 12 * faults.TIME_LIMIT, faults.summarize)
+    if kind == "signals":
+        from . import signals
+
+        return Attack("signals", signals.names, signals.attempt, signals.TO_BUILD + signals.TO_END, signals.summarize)
     raise ValueError(f"no attack is called {kind!r}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def _net(rng: np.random.Generator, num_inputs: int) -> Net:
     while widths.sum() > MAX_UNITS - 6:
         widths = np.maximum(widths - 1, 2)
     sizes = [num_inputs, *widths.tolist(), int(rng.integers(1, 4))]
-    weights = [rng.normal(size=(b, a)) * 1.5 / np.sqrt(a) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    weights = [rng.normal(size=(b, a)) * 1.5 / np.sqrt(a) for a, b in pairwise(sizes)]
     biases = [0.5 * rng.normal(size=b) for b in sizes[1:]]
     if rng.random() < 0.1:
         biases[0] = biases[0] - 20.0 * (rng.random(sizes[1]) < 0.7)
@@ -118,7 +119,8 @@ def _with_rows(rng: np.random.Generator, case: Case, witness: Array) -> Case:
     holds = rng.random() < 0.7
     target = witness if holds else predicted(case, witness + 0.5 * rng.normal(size=n))
     rows, lb, ub, equalities = [], [], [], 0
-    for _ in range(int(rng.integers(1, 5))):
+    room, most = rng.choice([0.5, 0.1, 0.01]), 1 + int((~case.integer[: case.outputs[0]]).sum() > 3)
+    for _ in range(int(rng.integers(1, 6))):
         row = np.zeros(n)
         neural = rng.random() < 0.7
         if neural:
@@ -129,19 +131,18 @@ def _with_rows(rng: np.random.Generator, case: Case, witness: Array) -> Case:
             row[some] = rng.normal(size=int(some.sum()))
         if not row.any():
             continue
-        value, slack = row @ target, rng.exponential(0.3)
+        value, slack = row @ target, rng.exponential(room)
         way = rng.choice(["below", "above", "range", "equal"], p=[0.4, 0.3, 0.15, 0.15])
         # With more equalities than columns to move the witness would be the only point, and not one that numbers can hold.
-        if way == "equal" and (equalities or row[case.integer].any()):
+        if way == "equal" and (equalities == most or row[case.integer].any()):
             way = "range"
         equalities += way == "equal"
         rows.append(row)
         lb.append(value if way == "equal" else value - slack if way in ("above", "range") else -np.inf)
         ub.append(value if way == "equal" else value + slack if way in ("below", "range") else np.inf)
-    if equalities:
-        case = replace(case, traits=(*case.traits, "equality"))
+    traits = (*case.traits, *(["equality"] if equalities else []), *(["tight"] if room < 0.05 else []))
     matrix = np.array(rows).reshape(len(rows), n)
-    return replace(case, rows=matrix, row_lb=np.array(lb), row_ub=np.array(ub), witness=witness if holds else None)
+    return replace(case, rows=matrix, row_lb=np.array(lb), row_ub=np.array(ub), witness=witness if holds else None, traits=traits)
 
 
 def _quadratic(rng: np.random.Generator, case: Case) -> Array:

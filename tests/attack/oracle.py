@@ -155,7 +155,9 @@ def _solve_curved(encoding: Encoding, seconds: float) -> tuple[Answer, Array | N
         if np.isfinite(high):
             model.addCons(value <= high)
     _add_curves(model, columns, encoding.case)
-    model.setObjective(pyscipopt.quicksum(float(c) * v for c, v in zip(_cost(encoding), columns, strict=True)) + _peak(model, columns, encoding))
+    model.setObjective(
+        pyscipopt.quicksum(float(c) * v for c, v in zip(_cost(encoding), columns, strict=True)) + _peak(model, columns, encoding)
+    )
     model.optimize()
     if model.getStatus() == "infeasible":
         return Answer.INFEASIBLE, None

@@ -14,15 +14,15 @@ import dcembed
 from dcembed.result import Status
 
 from .case import FEASIBILITY_TOL, Case, measure, to_dcembed
-from .generator import KINDS, draw
+from .generator import KINDS
 from .oracle import Answer, Verdict, ask
-from .specials import SPECIALS
+from .specials import SPECIALS, case_of
 
 # Seconds for a run of dcembed, and for the oracle. Both are ample for programs of this size.
 TIME_LIMIT, ORACLE_LIMIT = 10.0, 6.0
 # What a run may take beyond its limit.
 GRACE = 1.0
-# Our measurements and theirs add the same numbers in another order.
+# Our measurements and theirs add the same numbers in another order; relative to the sizes of those numbers.
 ROUNDING = 1e-9
 # An objective this much better than the best one says that the oracle erred; less is what the tolerance gives.
 CLEARLY = 1e-2
@@ -87,11 +87,6 @@ def names(seed: int, with_specials: bool = True) -> Iterator[str]:
         yield from (f"{kind}:{number}" for kind in KINDS)
 
 
-def case_of(name: str) -> Case:
-    kind, _, number = name.partition(":")
-    return SPECIALS[int(number)]() if kind == "special" else draw(kind, int(number))
-
-
 def attempt(name: str, time_limit: float = TIME_LIMIT, oracle_limit: float = ORACLE_LIMIT, **options: object) -> Trial:
     """Ask dcembed, ask the oracle, compare."""
     case = case_of(name)
@@ -141,24 +136,32 @@ def _measured_faults(case: Case, result: dcembed.Result) -> dict[str, str]:
     if result.x is None:
         return {"false feasible": "feasible without a point"} if result.is_feasible else {}
     faults, own = {}, measure(case, result.x)
-    if result.is_feasible and own.violation > FEASIBILITY_TOL + ROUNDING * max(1.0, float(np.abs(result.x).max())):
+    if result.is_feasible and own.violation > FEASIBILITY_TOL + ROUNDING * _size(case, result.x):
         faults["false feasible"] = f"violation {own.violation:.3g}"
     for name, ours, theirs in (("objective", own.objective, result.objective), ("violation", own.violation, result.violation)):
-        if abs(ours - theirs) > ROUNDING * max(1.0, abs(ours), float(np.abs(case.rows).max(initial=1.0))):
+        if abs(ours - theirs) > ROUNDING * _size(case, result.x):
             faults["mismatch"] = f"{name} {ours!r}, reported {theirs!r}"
     if loss := _lost(case, result):
         faults["lost incumbent"] = loss
     return faults
 
 
+def _size(case: Case, x: np.ndarray) -> float:
+    """The largest of the numbers that are added up to measure a point, and 1."""
+    size = np.abs(x)
+    curved = 0.0 if case.quadratic is None else size @ np.abs(case.quadratic) @ size
+    rows = (np.abs(case.rows) @ size).max(initial=1.0)
+    return float(max(1.0, rows, np.abs(case.cost) @ size + curved, size.max()))
+
+
 def _lost(case: Case, result: dcembed.Result) -> str:
     """Whether the result is worse than a point of its own trace, or the trace is not true."""
     sense = -1.0 if case.maximize else 1.0
     for (_, objective), x in zip(result.incumbents, result.incumbent_points, strict=True):
-        own = measure(case, x)
-        if own.violation > FEASIBILITY_TOL + ROUNDING or abs(own.objective - objective) > ROUNDING * max(1.0, abs(objective)):
+        own, rounding = measure(case, x), ROUNDING * _size(case, x)
+        if own.violation > FEASIBILITY_TOL + rounding or abs(own.objective - objective) > rounding:
             return f"the trace says {objective!r}, its point has {own}"
-        if not result.is_feasible or sense * (result.objective - objective) > ROUNDING * max(1.0, abs(objective)):
+        if not result.is_feasible or sense * (result.objective - objective) > rounding:
             return f"{result.objective!r} although {objective!r} was known"
     return ""
 

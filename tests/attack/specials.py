@@ -1,4 +1,4 @@
-"""Cases that were found to be hard or wrong once, by their numbers."""
+"""Cases that are known by heart, most of them hard or wrong once, by their numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .case import Array, Case, Evaluation, Net
+from .case import Array, Case, Cone, Evaluation, Net, Switch
+from .generator import draw
 
 FREE = np.inf
 
@@ -62,4 +63,52 @@ def level() -> Case:
     return _case("special:4", [1.0, 0.0], [-3.0, -FREE], [3.0, FREE], [_of(net, 0, 1, 2)], **rows)
 
 
-SPECIALS: tuple[Callable[[], Case], ...] = (valley, slope, dead, crossed, level)
+def hills() -> Case:
+    """LP: a network of two layers over a plane, in the objective and in a row."""
+    return _over_hills("special:5")
+
+
+def bowl() -> Case:
+    """QP: the same with a quadratic objective."""
+    return _over_hills("special:6", quadratic=np.diag([1.0, 0.5, 0.0, 0.0]))
+
+
+def disc() -> Case:
+    """SOCP: the same inside a disc."""
+    matrix = np.zeros((3, 4))
+    matrix[1, 0] = matrix[2, 1] = 1.0
+    return _over_hills("special:7", cones=(Cone(matrix, np.array([1.5, 0.0, 0.0])),))
+
+
+def steps() -> Case:
+    """MILP: the same with integers."""
+    return _over_hills("special:8", integer=np.array([True, False, True, False]))
+
+
+def behind() -> Case:
+    """MILP: a prediction of a prediction behind an indicator. Neither has bounds but those that its network implies."""
+    rng = np.random.default_rng(4)
+    nets = [Net((rng.normal(size=(4, 1)), rng.normal(size=(1, 4))), (rng.normal(size=4), np.zeros(1))) for _ in range(2)]
+    evaluations = [_of(nets[0], 0, 2, 4), _of(nets[1], 2, 3, 4)]
+    switch = Switch(1, 1, np.array([0.0, 0.0, 0.0, 1.0]), -FREE, 0.5)
+    more = {"integer": np.array([False, True, False, False]), "switches": (switch,)}
+    return _case("special:9", [0.3, -1.0, 0.1, 0.5], [-2.0, 0.0, -FREE, -FREE], [2.0, 1.0, FREE, FREE], evaluations, **more)
+
+
+def _over_hills(name: str, **more: object) -> Case:
+    """min cost'w + f(x) with f(x) + w_2 <= 1, x in a square."""
+    rng = np.random.default_rng(5)
+    weights = (rng.normal(size=(8, 2)), rng.normal(size=(6, 8)) / 2.0, rng.normal(size=(1, 6)))
+    net = Net(weights, (rng.normal(size=8), rng.normal(size=6), np.zeros(1)))
+    evaluation = Evaluation(net, np.eye(4)[:2], np.zeros(2), np.array([3]))
+    rows = {"rows": np.array([[0.0, 0.0, 1.0, 1.0]]), "row_lb": np.array([-FREE]), "row_ub": np.array([1.0])}
+    return _case(name, [0.2, -0.1, -1.0, 1.0], [-2.0, -2.0, -3.0, -FREE], [2.0, 2.0, 3.0, FREE], [evaluation], **rows | more)
+
+
+SPECIALS: tuple[Callable[[], Case], ...] = (valley, slope, dead, crossed, level, hills, bowl, disc, steps, behind)
+
+
+def case_of(name: str) -> Case:
+    """The case that is called so: one of these, or a random one."""
+    kind, _, number = name.partition(":")
+    return SPECIALS[int(number)]() if kind == "special" else draw(kind, int(number))
