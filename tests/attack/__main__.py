@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from .campaign import Attack, Campaign
+from .campaign import Attack, Campaign, write_down
 
 # What an attack takes of the time.
 SHARES = {"programs": 0.55, "faults": 0.15, "signals": 0.15, "files": 0.15}
@@ -44,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _replay(read.replay)
     console, began = Console(stderr=True), time.monotonic()
     FAILURES.parent.mkdir(parents=True, exist_ok=True)
+    FAILURES.unlink(missing_ok=True)
     kinds = [read.only] if read.only else [kind for kind in SHARES if kind != "files" or _has_mutants()]
     total = sum(SHARES[kind] for kind in kinds)
     table = Table("what", "found", title=f"attack, seed {read.seed}")
@@ -59,10 +62,11 @@ def main(arguments: list[str] | None = None) -> int:
             for line in lines:
                 table.add_row(*line)
     Console(width=200).print(table)
-    return 0
+    # It is written where something has failed.
+    return int(FAILURES.exists())
 
 
-def _run(kind: str, seconds: float, seed: int, show) -> list[tuple[str, str]]:
+def _run(kind: str, seconds: float, seed: int, show: Callable[[str], None]) -> list[tuple[str, str]]:
     campaign = Campaign(attack_of(kind))
     campaign.run(seconds, seed, FAILURES, show)
     return campaign.lines()
@@ -73,12 +77,25 @@ def _has_mutants() -> bool:
 
 
 def _mutate(seconds: float, seed: int) -> list[tuple[str, str]]:
-    """The file mutator has a report of its own."""
-    return [("file mutants", str(import_module(f"{__package__}.mutants").run(seconds, seed)))]
+    """The file mutator runs by itself; it is imported only now, and only where it is."""
+    report = import_module(f"{__package__}.mutants").run(seconds, seed)
+    for failure in report.failures:
+        write_down(FAILURES, f"file:{failure.seed}", {"file": f"{failure.specimen}: {failure.problem}"})
+    lines = [("file mutants", f"{report.made}"), ("refused in one line", f"{report.refused}"), ("read", f"{report.read}")]
+    shown = " ".join(f"file:{failure.seed}" for failure in report.failures[:12])
+    return [*lines, ("not refused as they should be", f"{len(report.failures)} {shown}".strip())]
 
 
 def _replay(name: str) -> int:
-    kind = name.partition(":")[0]
+    kind, _, number = name.partition(":")
+    if kind == "file":
+        mutants, seconds = import_module(f"{__package__}.mutants"), 60.0
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes = mutants._read_until(time.monotonic() + seconds, mutants.make_specimens(), int(number), Path(folder))
+            outcome = next(outcomes)
+            outcomes.close()
+        Console(width=200).print(outcome)
+        return int(outcome not in ("refused", "read"))
     trial = attack_of({"fault": "faults", "signal": "signals"}.get(kind, "programs")).attempt(name)
     Console(width=200).print(trial)
     return 1 if trial.faults else 0

@@ -64,8 +64,7 @@ class Campaign:
                     return
                 faults = self._try(worker, name)
                 if faults:
-                    with failures.open("a") as file:
-                        file.write(json.dumps({"name": name, "faults": faults}) + "\n")
+                    write_down(failures, name, faults)
                 wrong = sum(bool(trial.faults) for trial in self.trials) + len(self.dead)
                 show(f"{self.attack.title}: {len(self.trials) + len(self.dead)} tried, {wrong} with faults, last {name}")
         finally:
@@ -84,3 +83,9 @@ class Campaign:
             return {"crash": str(died)}
         self.trials.append(trial)
         return dict(trial.faults)
+
+
+def write_down(failures: Path, name: str, faults: dict[str, str]) -> None:
+    """Add a line: the name that makes the trial again, and what went wrong."""
+    with failures.open("a") as file:
+        file.write(json.dumps({"name": name, "faults": faults}) + "\n")
