@@ -179,6 +179,11 @@ def as_cone(constraint: QuadraticConstraint) -> ConeConstraint:
     return ConeConstraint(sp.vstack([row, factor, row]), constants)
 
 
+def square_root(quadratic: sp.csr_array) -> sp.csr_array:
+    """F with Q = F'F, one row for each eigenvalue that counts."""
+    return _complete_square(quadratic, np.zeros(quadratic.shape[0]))[0]
+
+
 def _complete_square(quadratic: sp.csr_array, linear: Array) -> tuple[sp.csr_array, Array, Array]:
     """F, g and r with Q = F'F and a = F'g + r."""
     support = np.flatnonzero(np.diff(quadratic.indptr))

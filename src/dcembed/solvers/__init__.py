@@ -1,7 +1,7 @@
 """Solver backends: one file each, one table, and sessions that survive their failures."""
 
 from dcembed.solvers.base import CLASSES, Backend, Limits, Session, SessionOptions, Solution, SolveStatus
-from dcembed.solvers.table import BACKENDS, choose_backend, is_installed
+from dcembed.solvers.table import BACKENDS, choose_backend, is_installed, other_backend
 
 __all__ = [
     "BACKENDS",
@@ -14,4 +14,5 @@ __all__ = [
     "SolveStatus",
     "choose_backend",
     "is_installed",
+    "other_backend",
 ]

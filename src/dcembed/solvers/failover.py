@@ -6,10 +6,11 @@ backend after a failure or in another one where a licence ends; indicators are w
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
@@ -18,6 +19,10 @@ from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
 from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution, SolverFailure, SolveStatus
 from dcembed.solvers.table import choose_backend
+
+
+# What a solver may do in the middle of a run: the step is lost, the run is not.
+FAILURES = (SolverFailure, MemoryError)
 
 
 def _say_nothing(text: str) -> None:
@@ -94,7 +99,7 @@ class LastingSession:
     def open(self) -> None:
         """Open the problem now, so that mistakes in it show at once; SolverLimitError if no installed backend carries it."""
         # A library that fails here will do so again, or not, when the problem is solved.
-        with suppress(SolverFailure):
+        with self._surviving("it is opened again when it is needed"):
             try:
                 self._open()
             except SolverLimitError as error:
@@ -109,14 +114,17 @@ class LastingSession:
         session, self._session = self._session, None
         if session is not None:
             # It is given up in any case.
-            with suppress(SolverFailure):
+            with self._surviving("closing it failed"):
                 session.close()
 
     def _solve(self, limits: Limits, start: Array | None, relax: bool) -> Solution:
         try:
             solution = self._open().solve(limits, start, relax)
-        except SolverFailure as error:
-            return Solution(SolveStatus.FAILED, None, str(error))
+        except FAILURES as error:
+            self._note(error, "that solve is lost")
+            return Solution(SolveStatus.FAILED, None, _words(error))
+        if solution.x is not None and not np.isfinite(solution.x).all():
+            return Solution(SolveStatus.FAILED, None, f"{solution.message}, with entries that are not finite")
         if solution.duals is None or self._num_indicator_rows == 0:
             return solution
         return replace(solution, duals=solution.duals[self._num_indicator_rows :])
@@ -126,7 +134,8 @@ class LastingSession:
         if self._session is not None:
             try:
                 edit(self._session)
-            except SolverFailure:
+            except FAILURES as error:
+                self._note(error, "an edit is lost, and the problem is opened again")
                 self.close()
 
     def _open(self) -> Session:
@@ -153,12 +162,27 @@ class LastingSession:
         self.close()
         self._solver = old.moved_to(backend)
         try:
-            with suppress(SolverFailure):
+            with self._surviving("it is opened again when it is needed"):
                 self._open()
         except DcembedError:
             self._solver = old
             raise
         old.note(f"{old.backend.name}: {error} Going on with {backend.name}.")
+
+    @contextmanager
+    def _surviving(self, consequence: str) -> Iterator[None]:
+        """A failure of the library is noted and goes no further."""
+        try:
+            yield
+        except FAILURES as error:
+            self._note(error, consequence)
+
+    def _note(self, error: BaseException, consequence: str) -> None:
+        self._solver.note(f"{self._solver.backend.name}: {_words(error)}: {consequence}.")
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or type(error).__name__
 
 
 def _replay(edits: _Edits, session: Session, num_indicator_rows: int) -> None:

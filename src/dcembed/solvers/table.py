@@ -77,6 +77,14 @@ def choose_backend(problem_class: str, name: str | None = None, without: Backend
     )
 
 
+def other_backend(problem_class: str, than: Backend) -> Backend | None:
+    """Another installed backend that takes `problem_class`, if there is one."""
+    try:
+        return choose_backend(problem_class, without=than)
+    except NoBackendError:
+        return None
+
+
 def _named(problem_class: str, name: str) -> Backend:
     if name not in BACKENDS:
         raise InputError(

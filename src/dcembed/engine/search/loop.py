@@ -13,6 +13,7 @@ from dcembed.engine.problem import Problem, carried_by, solver_for
 from dcembed.engine.scouting.scout import Scout
 from dcembed.engine.search.ending import Ending, find_ending, run_dry, stop
 from dcembed.engine.search.flat import is_flat
+from dcembed.engine.search.host_point import find_host_point, without_host_point
 from dcembed.engine.search.patience import heard
 from dcembed.engine.search.progress import Progress
 from dcembed.engine.start import run_start
@@ -23,7 +24,7 @@ from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
 from dcembed.run.space import Space
-from dcembed.run.starts import find_start, measure_start, no_start
+from dcembed.run.starts import measure_start
 
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
@@ -114,12 +115,11 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
         # Where no solver carries the host, that is said now.
         here.host.session.open()
         with here.journal.log.working("solving the host without its neural rows"):
-            solution = find_start(here.host, clock.limits())
+            solution = find_host_point(here.problem, here.host, here.journal)
         if solution.x is not None:
             return solution.x
         if number == 0:
-            why = "stopped before a point of the host was found" if clock.ended() else "the solver found no point of the host"
-            return Ending(no_start(solution), why, is_final=True)
+            return without_host_point(here.problem, solution, here.journal)
     return _scouted(here, progress)
 
 
