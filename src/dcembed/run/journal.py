@@ -158,7 +158,7 @@ class Journal:
 @contextmanager
 def open_journal(arguments: Arguments) -> Iterator[Journal]:
     """Start the clock, hear Ctrl-C, and write the problem as methods take it."""
-    clock = Clock(arguments.options.time_limit)
+    clock = Clock(arguments.options.time_limit, arguments.options.stop)
     with hear_interrupts(clock):
         yield Journal(arguments, eliminate(arguments.minimized, arguments.embeddings), clock)
 

@@ -50,7 +50,7 @@ class GurobiSession:
     def __init__(self, program: Program, options: SessionOptions) -> None:
         self._program = program
         self._options = dict(options.solver_options)
-        self._environment = _open_environment({"Threads": options.threads, "Seed": options.seed % (2**31 - 1), **self._options})
+        self._environment = _open_environment({"Threads": options.num_threads, "Seed": options.seed % (2**31 - 1), **self._options})
         self._is_mip = bool(program.integer.any())
         self._rows: list[gp.Constr] = []
         # The lower sides of rows with two sides, by the number of the row.

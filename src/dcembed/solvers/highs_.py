@@ -79,7 +79,7 @@ class HighsSession:
         # Threads are a property of the process in HiGHS; a second session may ask for another number.
         highspy.Highs.resetGlobalScheduler(True)
         self._highs = highspy.Highs()
-        _set_options(self._highs, {"output_flag": False, "threads": options.threads, "random_seed": options.seed})
+        _set_options(self._highs, {"output_flag": False, "threads": options.num_threads, "random_seed": options.seed})
         _set_options(self._highs, options.solver_options)
         self._highs.setCallback(_watch(self._stop, self._found, self._news), None)
         for kind in _INTERRUPTS:
