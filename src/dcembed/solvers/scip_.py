@@ -224,6 +224,7 @@ def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseExc
                 _interrupt(model)
             if time.monotonic() > asked + GRACE_SECONDS:
                 # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
+                _THREADS.leave_behind(work)
                 raise _TooLate
         hand_over(found, limits)
     except BaseException:

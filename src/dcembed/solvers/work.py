@@ -90,7 +90,7 @@ def clarabel_seconds(pattern: Pattern) -> float:
 def factor_seconds(pattern: Pattern, rate: float) -> float:
     """To factorize the optimality conditions of an interior-point method; banded and dense matrices are estimated best."""
     each = NUM_FACTORIZATIONS / rate
-    most = (pattern.program.num_columns + pattern.num_rows) ** 3 / 3
+    most = float(pattern.program.num_columns + pattern.num_rows) ** 3 / 3
     # As if all coefficients were in one dense block.
     least = (pattern.num_entries + pattern.num_quadratic) ** 1.5 / 3
     if each * most <= HERE_SECONDS:
