@@ -242,6 +242,18 @@ def test_a_frozen_program_solves_in_its_own_process(monkeypatch):
     assert not isinstance(session._session, RemoteSession)
 
 
+@pytest.mark.parametrize("executable", ["/no/such/python", "/bin/false"])
+def test_where_no_process_starts_problems_are_solved_here(monkeypatch, executable):
+    workers.end_all()
+    monkeypatch.setattr(workers, "_obstacles", [])
+    monkeypatch.setattr(sys, "executable", executable)
+    session = lasting("piqp", example("QP").program)
+    for _ in range(2):
+        assert session.solve(UNLIMITED).status is SolveStatus.OPTIMAL
+    assert not isinstance(session._session, RemoteSession)
+    assert not workers.can_start()
+
+
 def test_more_threads_than_processors_are_not_started(monkeypatch):
     monkeypatch.setattr(base, "num_processors", lambda: 2)
     assert SessionOptions(threads=64).num_threads == 2

@@ -14,10 +14,11 @@ from types import FrameType
 
 from dcembed.options import Stop
 from dcembed.result import Status
+from dcembed.solvers import threads
 from dcembed.solvers.base import Limits
 
 # How long the end of the process waits for runs in other threads, and how often it looks at them.
-EXIT_SECONDS, EXIT_POLL_SECONDS = 3.0, 0.02
+EXIT_SECONDS, EXIT_POLL_SECONDS = 10.0, 0.02
 
 
 class RunEnded(Exception):
@@ -121,15 +122,16 @@ def _handling_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-@atexit.register
 def _end_all() -> None:
     """Runs in daemon threads end before Python does: a solver that calls into it afterwards aborts the process."""
     stop()
     deadline = time.monotonic() + EXIT_SECONDS
     while _running and time.monotonic() < deadline:
         time.sleep(EXIT_POLL_SECONDS)
+    threads.wait_for_those_left_behind()
 
 
+atexit.register(_end_all)
 if hasattr(os, "register_at_fork"):
     # The runs of other threads go on in the parent alone.
     os.register_at_fork(after_in_child=_running.clear)

@@ -7,6 +7,7 @@ take long without hearing the clock or Ctrl-C is solved in a process that can be
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -127,8 +128,12 @@ class LastingSession:
                 session.close()
 
     def _solve(self, limits: Limits, start: Array | None, relax: bool) -> Solution:
+        deadline = time.monotonic() + limits.seconds
         try:
             solution = self._open().solve(limits, start, relax)
+            if solution.status is SolveStatus.FAILED and isinstance(self._session, RemoteSession) and not workers.can_start():
+                # Better deaf than not at all.
+                solution = self._open().solve(replace(limits, seconds=deadline - time.monotonic()), start, relax)
         except SolverFailure as error:
             return Solution(SolveStatus.FAILED, None, str(error))
         if solution.duals is None or self._num_indicator_rows == 0:
@@ -154,7 +159,7 @@ class LastingSession:
             program = self._program if self._solver.backend.has_indicators else linearize_indicators(self._program)
             self._num_indicator_rows = program.num_rows - self._program.num_rows
             backend, options = self._solver.backend, self._solver.options
-            self._session = RemoteSession(backend.name, program, options) if elsewhere else backend.open(program, options)
+            self._session = _open_elsewhere(backend, program, options) if elsewhere else backend.open(program, options)
             try:
                 _replay(self._edits, self._session, self._num_indicator_rows)
             except BaseException:
@@ -189,6 +194,13 @@ class LastingSession:
             self._solver = old
             raise
         old.note(f"{old.backend.name}: {error} Going on with {backend.name}.")
+
+
+def _open_elsewhere(backend: Backend, program: Program, options: SessionOptions) -> Session:
+    """In a process of its own, here if none can be started."""
+    with suppress(SolverFailure):
+        return RemoteSession(backend.name, program, options)
+    return backend.open(program, options)
 
 
 def _replay(edits: _Edits, session: Session, num_indicator_rows: int) -> None:

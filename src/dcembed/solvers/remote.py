@@ -16,7 +16,7 @@ from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus
 from dcembed.solvers.messages import Message
 from dcembed.solvers.packing import pack, pack_matrix
-from dcembed.solvers.workers import hire, let_go
+from dcembed.solvers.workers import give_up, hire, let_go
 
 POLL_SECONDS = 0.05
 # How long a solver that may have a point to show, or may keep its session, has to stop when it is asked to.
@@ -85,6 +85,8 @@ class RemoteSession:
             self._lose()
             raise
         if answer is None:
+            if not self._worker.has_begun:
+                give_up("a process ended before it had begun")
             self._lose()
             return Solution(SolveStatus.FAILED, None, f"the process of {self._backend} died")
         if answer.kind == "error":

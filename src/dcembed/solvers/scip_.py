@@ -26,7 +26,7 @@ from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.piqp_ import PiqpSession
-from dcembed.solvers.threads import ReusedThreads
+from dcembed.solvers.threads import ReusedThreads, leave_behind
 
 POLL_SECONDS = 0.05
 # How long SCIP may take to stop when it is asked to.
@@ -224,7 +224,7 @@ def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseExc
                 _interrupt(model)
             if time.monotonic() > asked + GRACE_SECONDS:
                 # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
-                _THREADS.leave_behind(work)
+                leave_behind(lambda seconds: wait([work], seconds))
                 raise _TooLate
         hand_over(found, limits)
     except BaseException:

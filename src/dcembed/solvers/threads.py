@@ -1,4 +1,4 @@
-"""Threads that are used again, for solvers that count the threads they have been called in."""
+"""Threads of solvers: those that are used again, and those that are left behind."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import atexit
 import os
 import queue
 import threading
+import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 
-# How long the end of the process waits for work that was left behind: ending it under a running solver may abort it.
-EXIT_SECONDS = 10.0
+# How long the end of the process waits for all that was left behind.
+EXIT_SECONDS = 30.0
 
 
 class ReusedThreads:
-    """At most so many daemon threads. After a fork, which leaves all threads behind, there are new ones."""
+    """At most so many daemon threads, for solvers that count the threads they are called in. After a fork there are new ones."""
 
     def __init__(self, max_threads: int) -> None:
         self._max_threads = max_threads
@@ -33,19 +34,10 @@ class ReusedThreads:
                 threading.Thread(target=self._serve, args=(self._work,), daemon=True).start()
         return future
 
-    def leave_behind(self, future: Future[object]) -> None:
-        """Nobody waits any more for work that was told to stop, apart from the end of the process."""
-        self._left_behind.append(future)
-
-    def wait(self, seconds: float) -> None:
-        """Wait for what was left behind."""
-        wait(self._left_behind, seconds)
-
     def begin(self) -> None:
         """Without threads and without work."""
         self._lock = threading.Lock()
         self._work: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]] = queue.SimpleQueue()
-        self._left_behind: list[Future[object]] = []
         self._num_threads = self._num_busy = 0
 
     def _serve(self, source: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]]) -> None:
@@ -66,15 +58,27 @@ class ReusedThreads:
 
 
 _all: weakref.WeakSet[ReusedThreads] = weakref.WeakSet()
+_left_behind: list[Callable[[float], object]] = []
+
+
+def leave_behind(wait: Callable[[float], object]) -> None:
+    """Nobody waits any more for a solver that was told to stop, apart from the end of the process: under a running one that aborts.
+
+    `wait` waits for it for so many seconds at most.
+    """
+    _left_behind.append(wait)
 
 
 @atexit.register
-def _wait_for_all() -> None:
-    for threads in tuple(_all):
-        threads.wait(EXIT_SECONDS)
+def wait_for_those_left_behind() -> None:
+    """Called at the end of the process, and by whoever leaves more behind then."""
+    deadline = time.monotonic() + EXIT_SECONDS
+    for wait in _left_behind:
+        wait(max(0.0, deadline - time.monotonic()))
 
 
 def _begin_anew() -> None:
+    _left_behind.clear()
     for threads in tuple(_all):
         threads.begin()
 

@@ -92,7 +92,7 @@ def factor_seconds(pattern: Pattern, rate: float) -> float:
     each = NUM_FACTORIZATIONS / rate
     most = float(pattern.program.num_columns + pattern.num_rows) ** 3 / 3
     # As if all coefficients were in one dense block.
-    least = (pattern.num_entries + pattern.num_quadratic) ** 1.5 / 3
+    least: float = (pattern.num_entries + pattern.num_quadratic) ** 1.5 / 3
     if each * most <= HERE_SECONDS:
         return each * most
     if each * least > HERE_SECONDS:

@@ -36,6 +36,7 @@ def serve() -> None:
     """Do what standard input says until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     desk = Desk(_take_output())
+    write(desk.answers, Message("ready"))
     threading.Thread(target=_hear, args=(desk,), daemon=True).start()
     while True:
         message = desk.inbox.get()

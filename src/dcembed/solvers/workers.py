@@ -1,7 +1,8 @@
 """Processes of their own for solvers that cannot be stopped from outside: they can be ended at any time.
 
 A process is kept when its session is closed and serves the next one, since a fresh one takes most of a second to import what it needs.
-It sees the import paths of this process without the current folder, and none of its environment variables for Python.
+It imports from where this process does, the current folder last, and hears none of the environment variables for Python. Where no
+process can be started, problems are solved here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import threading
 from pathlib import Path
 
+from dcembed.solvers.base import SolverFailure
 from dcembed.solvers.messages import Message, read, write
 
 # Processes that wait for further sessions; a run has a few sessions open at a time.
@@ -29,6 +31,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._owner = os.getpid()
+        self._has_begun = False
         # In a session of its own the process does not hear the Ctrl-C meant for this one.
         self._process = subprocess.Popen(_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
         self._outgoing: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
@@ -56,6 +59,11 @@ class Worker:
         """The next message, `queue.Empty` if there is none in time, None if there will be no more."""
         return self._incoming.get(timeout=seconds)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the process has told that it is there: its first message."""
+        return self._has_begun
+
     def end(self) -> None:
         """End the process, whatever it does."""
         if self._owner != os.getpid():
@@ -77,7 +85,7 @@ class Worker:
 
     def _write_all(self) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             while (message := self._outgoing.get()) is not None:
                 write(self._process.stdin, message)
 
@@ -85,7 +93,9 @@ class Worker:
         assert self._process.stdout is not None
         with contextlib.suppress(OSError, ValueError):
             while (message := read(self._process.stdout)) is not None:
-                self._incoming.put(message)
+                if self._has_begun:
+                    self._incoming.put(message)
+                self._has_begun = True
         self._incoming.put(None)
 
 
@@ -95,9 +105,18 @@ _idle: list[Worker] = []
 _inherited: list[Worker] = []
 
 
+# Why no process can be started, once that has been tried.
+_obstacles: list[str] = []
+
+
 def can_start() -> bool:
-    """Whether this process can start others: a program that Python is frozen into starts nothing but itself."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False)
+    """Whether this process can start others; a program that Python is frozen into starts nothing but itself."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False) and not _obstacles
+
+
+def give_up(why: str) -> None:
+    """Start no more processes."""
+    _obstacles.append(why)
 
 
 def hire() -> Worker:
@@ -108,7 +127,11 @@ def hire() -> Worker:
             if worker.is_usable:
                 return worker
             worker.end()
-    return Worker()
+    try:
+        return Worker()
+    except OSError as error:
+        give_up(str(error))
+        raise SolverFailure(f"no process can be started: {error}") from error
 
 
 def let_go(worker: Worker) -> None:
@@ -140,7 +163,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def _command() -> list[str]:
-    """An isolated Python (-I) that finds what this one finds, apart from what happens to lie in the current folder."""
-    own = str(Path(__file__).parents[2])
-    paths = [path for path in sys.path if Path(path).is_absolute()]
-    return [sys.executable, "-I", "-c", _START, json.dumps(paths if own in paths else [*paths, own])]
+    """An isolated Python (-I) that finds what this one finds; what happens to lie in the current folder stands behind everything else."""
+    paths = [path for path in [*sys.path, str(Path(__file__).parents[2])] if Path(path).is_absolute()]
+    return [sys.executable, "-I", "-c", _START, json.dumps(sorted(paths, key=_is_current))]
+
+
+def _is_current(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(path).samefile(Path.cwd())
+    return False
