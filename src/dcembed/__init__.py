@@ -7,6 +7,7 @@ from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
 from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstraint
 from dcembed.result import Iteration, Result, Status
+from dcembed.run.clock import stop
 from dcembed.version import __version__
 
 __all__ = [
@@ -28,5 +29,6 @@ __all__ = [
     "load_network",
     "save_network",
     "solve",
+    "stop",
     "verify",
 ]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
 PICTURES = (".png", ".pdf", ".svg")
+# Options that no text stands for.
+IN_PYTHON_ONLY = {"callback": "a callback is a Python function", "stop": "a threading.Event is a Python object"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -153,8 +155,9 @@ def _read_options(arguments: argparse.Namespace) -> Options:
     if arguments.quiet:
         settings["verbose"] = False
     settings |= _read_pairs(arguments.option, "--option", settings)
-    if "callback" in settings:
-        raise InputError("--option callback: a callback is a Python function; it cannot be given on the command line.")
+    for name, what in IN_PYTHON_ONLY.items():
+        if name in settings:
+            raise InputError(f"--option {name}: {what}; it cannot be given on the command line.")
     if arguments.solver_option:
         settings["solver_options"] = _read_pairs(arguments.solver_option, "--solver-option", {})
     return Options(**settings)
@@ -187,7 +190,7 @@ def _parse_value(text: str) -> Any:
 
 
 def _option_names() -> str:
-    return ", ".join(field.name for field in fields(Options) if field.name != "callback")
+    return ", ".join(field.name for field in fields(Options) if field.name not in IN_PYTHON_ONLY)
 
 
 def _check_target(target: str | None, suffixes: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ import difflib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,13 @@ SEARCHES = ("patient", "until-limit", "converge")
 NUM_STARTS = 5
 
 T = TypeVar("T")
+
+
+class Stop(Protocol):
+    """What a run is stopped with from outside: a `threading.Event`, or anything with its `is_set`."""
+
+    def is_set(self) -> bool:
+        """Whether the run is to end."""
 
 
 def reject_unknown_names(cls: type[T]) -> type[T]:
@@ -89,11 +96,14 @@ class Options:
     solver_options
         Options of that solver by its own names.
     threads
-        Threads the solver may use. PIQP and SCIP use one whatever is asked for; the log says so.
+        Threads the solver may use, at most as many as there are processors. PIQP and SCIP use one whatever is asked for; the log says so.
     seed
         Seed of the solver and of random starts. The same seed gives the same trace.
     callback
         Called with each `Iteration`; return True to stop.
+    stop
+        A `threading.Event` that ends this run, with its best point, when another thread or the callback sets it; it is heard while a
+        solver works. `dcembed.stop()` ends all runs of the process.
     verbose
         Print a live log.
     """
@@ -115,6 +125,7 @@ class Options:
     threads: int = 1
     seed: int = 0
     callback: Callable[[Iteration], bool | None] | None = None
+    stop: Stop | None = None
     verbose: bool = True
 
     def __post_init__(self) -> None:
@@ -140,6 +151,8 @@ class Options:
         _require(self, "threads", _is_whole(self.threads) and self.threads >= 1, "a whole number, at least 1")
         _require(self, "seed", _is_whole(self.seed) and self.seed >= 0, "a whole number, at least 0")
         _require(self, "callback", self.callback is None or callable(self.callback), "a function of one Iteration, or None")
+        stops = self.stop is None or callable(getattr(self.stop, "is_set", None))
+        _require(self, "stop", stops, "a threading.Event, or None")
 
     @property
     def num_starts(self) -> int | None:

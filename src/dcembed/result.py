@@ -41,7 +41,9 @@ class Status(Enum):
         "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "
         "columns to similar sizes."
     )
-    INTERRUPTED = "The run was interrupted by Ctrl-C, by the callback or by an error; the best point so far is returned."
+    INTERRUPTED = (
+        "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error; the best point so far is returned."
+    )
 
     @property
     def help(self) -> str:

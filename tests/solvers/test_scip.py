@@ -63,10 +63,14 @@ def test_a_solve_that_does_not_stop_is_left_behind(monkeypatch):
     from dcembed.solvers import scip_
 
     endless: Future = Future()
+    left: list = []
     monkeypatch.setattr(scip_._THREADS, "submit", lambda work: endless)
+    monkeypatch.setattr(scip_, "leave_behind", left.append)
     session = BACKENDS["scip"].open(example("LP").program, SessionOptions())
     assert session.solve(Limits(seconds=0.1)).status is SolveStatus.TIME_LIMIT
     assert session.solve(Limits(interrupted=lambda: True)).status is SolveStatus.INTERRUPTED
+    # The end of the process waits for the first; the second was interrupted before it began.
+    assert len(left) == 1
 
 
 def test_a_relaxation_goes_without_indicators(capfd):

@@ -85,7 +85,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     listed, limited = arguments.embeddings, replace(arguments.options, time_limit=0.0)
-    clock = Clock(np.inf)
+    clock = Clock(np.inf, arguments.options.stop)
     with hear_interrupts(clock):
         tight = tighten_bounds(program, listed, cache, interrupted=lambda: clock.is_stopped)
     if clock.is_stopped:

@@ -118,7 +118,7 @@ def open_recorder(arguments: Arguments) -> Iterator[Recorder]:
         embedded, options = journal.embedded, arguments.options
         backend = choose_backend(embedded.host.problem_class)
         solver = Solver(backend, SessionOptions(options.threads, options.seed), journal.log.note)
-        host = open_host(embedded, tighten(embedded.host), solver)
+        host = open_host(embedded, tighten(embedded.host, lambda: journal.clock.ended() is not None), solver)
         with closing(host.session):
             host.session.open()
             yield Recorder(journal, host)

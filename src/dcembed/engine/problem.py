@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -99,14 +100,14 @@ def solver_for(problem: Problem, problem_class: str) -> Solver:
     return problem.solver if backend.name == current.name else problem.solver.moved_to(backend)
 
 
-def build_problem(embedded: EmbeddedProgram, options: Options) -> Problem:
-    """Decide what is open and compute what starts share."""
+def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False) -> Problem:
+    """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`."""
     chosen = replace(_choose(options, embedded), callback=None)
     problem = Problem(
         embedded=embedded,
         options=chosen,
         subproblem=Subproblem(embedded, FORMULATIONS[chosen.formulation](embedded)),
-        box=tighten(embedded.host),
+        box=tighten(embedded.host, is_over),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
             SessionOptions(options.threads, options.seed, dict(options.solver_options)),

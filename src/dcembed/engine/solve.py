@@ -42,7 +42,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     with open_journal(arguments) as journal:
-        problem = build_problem(journal.embedded, arguments.options)
+        problem = build_problem(journal.embedded, arguments.options, lambda: journal.clock.ended() is not None)
         _announce(problem, journal)
         ending = search(problem, journal)
     return journal.result(ending.status, reason=ending.reason)

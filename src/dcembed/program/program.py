@@ -202,6 +202,11 @@ class Program:
         return self.quadratic is not None
 
     @property
+    def has_curves(self) -> bool:
+        """Whether there are quadratic constraints or cones."""
+        return bool(self.quadratic_constraints) or any(cone.num_cones for cone in self.cones)
+
+    @property
     def problem_class(self) -> str:
         """LP, QP, QCP or SOCP, with MI before it where there are integers.
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
 from dcembed.program.program import Program
 
-NUM_PASSES = 5
+# Passes over the rows, and coefficients that are looked at in all of them: beyond, bounds take longer than they save.
+NUM_PASSES, MAX_ENTRIES = 5, 10_000_000
+# Coefficients of the rows that are taken at a time.
+CHUNK_ENTRIES = 500_000
+# Quadratic constraints over more columns are left out unless they are diagonal: to write one as a cone takes seconds.
+EIGEN_COLUMNS = 800
 
 # Implied bounds are widened by this, relative to the size of what they are computed from, so that rounding never cuts a point off.
 SAFETY = 1e-9
@@ -23,25 +30,49 @@ class Box(NamedTuple):
     ub: Array
 
 
-def tighten(program: Program) -> Box:
-    """Lower and upper bounds of the columns, at least as tight as the program's own."""
+def tighten(program: Program, is_over: Callable[[], bool] = lambda: False) -> Box:
+    """Lower and upper bounds of the columns, at least as tight as the program's own; those so far as soon as `is_over()`."""
     lb, ub = program.lb.copy(), program.ub.copy()
     rows, row_lb, row_ub = _linear_part(program)
-    entries = sp.coo_array(rows)
-    row, column, value = entries.row, entries.col, entries.data
-    for _ in range(NUM_PASSES):
+    for _ in range(max(1, min(NUM_PASSES, MAX_ENTRIES // max(rows.nnz, 1)))):
         before = lb.copy(), ub.copy()
-        _apply(row, column, value, row_ub, lb, ub)
-        _apply(row, column, -value, -row_lb, lb, ub)
+        for part in _parts(rows):
+            if is_over():
+                break
+            entries = sp.coo_array(rows[part])
+            row, column, value = entries.row, entries.col, entries.data
+            _apply(row, column, value, row_ub[part], lb, ub)
+            _apply(row, column, -value, -row_lb[part], lb, ub)
         _round(program.integer, lb, ub)
         if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
             break
     return Box(lb, ub)
 
 
+def _parts(rows: sp.csr_array) -> list[slice]:
+    """The rows in parts of about so many coefficients."""
+    if rows.nnz <= CHUNK_ENTRIES:
+        return [slice(0, rows.shape[0])]
+    starts = np.searchsorted(rows.indptr, np.arange(0, rows.nnz, CHUNK_ENTRIES))
+    return [slice(first, last) for first, last in zip(starts, [*starts[1:], rows.shape[0]], strict=True) if first < last]
+
+
+def _cones(program: Program) -> ConeConstraint:
+    """Quadratic constraints, as cones where that is quick, and cones."""
+    quick = [constraint for constraint in program.quadratic_constraints if _is_quick(constraint)]
+    if len(quick) == len(program.quadratic_constraints):
+        return program.convex_rows
+    return stack_cones([*map(as_cone, quick), *program.cones], program.num_columns)
+
+
+def _is_quick(constraint: QuadraticConstraint) -> bool:
+    size = np.count_nonzero(np.diff(constraint.quadratic.indptr))
+    return bool(size <= EIGEN_COLUMNS or constraint.quadratic.nnz == size)
+
+
 def _linear_part(program: Program) -> tuple[sp.csr_array, Array, Array]:
     """The rows of the program, and those that its quadratic constraints and cones imply: -t <= v_i <= t."""
-    cones = program.convex_rows
+    cones = _cones(program)
     if cones.num_cones == 0:
         return program.rows, program.row_lb, program.row_ub
     head = np.repeat(cones.heads, cones.sizes)

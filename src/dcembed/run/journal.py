@@ -21,7 +21,7 @@ from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
-from dcembed.solvers.base import Backend
+from dcembed.solvers.base import Backend, num_processors
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,8 @@ class Journal:
         self._solver = solver.name
         if self.arguments.options.threads > 1 and not solver.has_threads:
             self.log.note(f"{solver.name} works on one thread; threads={self.arguments.options.threads} makes no difference to it.")
+        elif self.arguments.options.threads > num_processors():
+            self.log.note(f"threads={self.arguments.options.threads} is more than there are processors; {num_processors()} are used.")
 
     def start(self, number: int, point: Point) -> None:
         """A starting point."""
@@ -162,7 +164,7 @@ def open_journal(arguments: Arguments) -> Iterator[Journal]:
 
     An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`.
     """
-    clock = Clock(arguments.options.time_limit)
+    clock = Clock(arguments.options.time_limit, arguments.options.stop)
     with hear_interrupts(clock):
         journal = Journal(arguments, eliminate(arguments.minimized, arguments.embeddings), clock)
         try:

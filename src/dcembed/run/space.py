@@ -35,7 +35,9 @@ class Space:
         tied[host.rows.indices] = True
         tied[host.indicator_rows.column] = True
         tied[host.indicator_rows.matrix.indices] = True
-        tied[host.convex_rows.matrix.indices] = True
+        tied[host.cone_rows.matrix.indices] = True
+        for constraint in host.quadratic_constraints:
+            tied[constraint.quadratic.indices] = tied[constraint.coefficients.indices] = True
         return tied
 
     @cached_property
@@ -97,7 +99,7 @@ class Space:
     @cached_property
     def is_linear(self) -> bool:
         """Whether rows and bounds are all that holds the tied columns."""
-        return not self.host.indicators and self.host.convex_rows.num_cones == 0
+        return not self.host.indicators and not self.host.has_curves
 
     @cached_property
     def telling(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError
 from dcembed.program.program import Program
+from dcembed.solvers.work import Pattern
 
 # Every class that `Program.problem_class` knows.
 CLASSES = ("LP", "QP", "QCP", "SOCP", "MILP", "MIQP", "MIQCP", "MISOCP")
@@ -89,6 +91,16 @@ class SessionOptions:
     seed: int = 0
     solver_options: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def num_threads(self) -> int:
+        """Threads to use: more than this process has processors would stand in each other's way."""
+        return min(self.threads, num_processors())
+
+
+def num_processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
 
 class SolverFailure(Exception):
     """A solver's library gave up in the middle of a call: the step is lost, the run is not."""
@@ -156,7 +168,9 @@ class Backend:
     has_threads
         Whether it uses more than one thread if it may.
     open
-        Starts a session on a program.
+        Starts a session on a program, in this process.
+    deaf_seconds
+        Estimates for how long it may hear neither the clock nor Ctrl-C; `failover.py` decides by it where a problem is solved.
     """
 
     name: str
@@ -166,3 +180,4 @@ class Backend:
     has_indicators: bool
     has_threads: bool
     open: Callable[[Program, SessionOptions], Session]
+    deaf_seconds: Callable[[Pattern], float] = lambda pattern: 0.0

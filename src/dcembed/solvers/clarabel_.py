@@ -40,7 +40,7 @@ class ClarabelSession(EditedProgram):
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
         super().__init__(program)
-        self._settings = {"verbose": False, "max_threads": options.threads, **_check_settings(options.solver_options)}
+        self._settings = {"verbose": False, "max_threads": options.num_threads, **_check_settings(options.solver_options)}
         # The curved constraints are never edited, so neither are their cones.
         self._cones = program.convex_rows
 

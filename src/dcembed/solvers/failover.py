@@ -1,13 +1,15 @@
 """A problem inside a solver that stays usable: across licences that do not carry it, calls that fail, and fresh starts.
 
 `LastingSession` is what every method works with. It remembers the edits, so that the same problem can be opened anew, in the same
-backend after a failure or in another one where a licence ends; indicators are written as rows for backends that take none.
+backend after a failure or in another one where a licence ends; indicators are written as rows for backends that take none. What may
+take long without hearing the clock or Ctrl-C is solved in a process that can be ended.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +19,14 @@ from dcembed.arrays import Array
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
 from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
+from dcembed.solvers import work, workers
 from dcembed.solvers.base import Backend, Limits, Session, SessionOptions, Solution, SolverFailure, SolveStatus
+from dcembed.solvers.remote import RemoteSession
 from dcembed.solvers.table import choose_backend
+from dcembed.sparse import rows_from
 
-
+# Where a problem is solved is decided anew when its rows have so many times the coefficients they had.
+GROWTH = 1.2
 # What a solver may do in the middle of a run: the step is lost, the run is not.
 FAILURES = (SolverFailure, MemoryError)
 
@@ -51,6 +57,11 @@ class _Edits:
     # The first row that was replaced, and all rows from there on.
     rows: tuple[int, sp.csr_array, Array, Array] | None = None
 
+    def pattern(self, program: Program) -> work.Pattern:
+        """What the time of a solve depends on."""
+        first, matrix = self.rows[:2] if self.rows is not None else (program.num_rows, rows_from(program.rows, program.num_rows))
+        return work.Pattern(program, first, matrix)
+
 
 class LastingSession:
     """A problem inside the first backend that carries it. It is opened when it is first solved.
@@ -63,6 +74,8 @@ class LastingSession:
         self._edits = _Edits()
         self._session: Session | None = None
         self._num_indicator_rows = 0
+        # Coefficients of the rows when it was last decided where to solve.
+        self._num_weighed = -1
 
     @property
     def solver(self) -> Solver:
@@ -118,8 +131,12 @@ class LastingSession:
                 session.close()
 
     def _solve(self, limits: Limits, start: Array | None, relax: bool) -> Solution:
+        deadline = time.monotonic() + limits.seconds
         try:
             solution = self._open().solve(limits, start, relax)
+            if solution.status is SolveStatus.FAILED and isinstance(self._session, RemoteSession) and not workers.can_start():
+                # Better deaf than not at all.
+                solution = self._open().solve(replace(limits, seconds=deadline - time.monotonic()), start, relax)
         except FAILURES as error:
             self._note(error, "that solve is lost")
             return Solution(SolveStatus.FAILED, None, _words(error))
@@ -140,10 +157,16 @@ class LastingSession:
 
     def _open(self) -> Session:
         """The session, opened on the program as it was given, so that what is wrong with that is the user's, and then edited."""
+        if isinstance(self._session, RemoteSession) and self._session.is_lost:
+            self.close()
+        elsewhere = self._belongs_elsewhere()
+        if elsewhere and not isinstance(self._session, RemoteSession):
+            self.close()
         if self._session is None:
             program = self._program if self._solver.backend.has_indicators else linearize_indicators(self._program)
             self._num_indicator_rows = program.num_rows - self._program.num_rows
-            self._session = self._solver.backend.open(program, self._solver.options)
+            backend, options = self._solver.backend, self._solver.options
+            self._session = _open_elsewhere(backend, program, options) if elsewhere else backend.open(program, options)
             try:
                 _replay(self._edits, self._session, self._num_indicator_rows)
             except BaseException:
@@ -151,6 +174,16 @@ class LastingSession:
                 self.close()
                 raise
         return self._session
+
+    def _belongs_elsewhere(self) -> bool:
+        """Whether the solver could be deaf for too long in this process; it is asked again when the rows have grown."""
+        if isinstance(self._session, RemoteSession):
+            return True
+        pattern = self._edits.pattern(self._program)
+        if self._session is not None and pattern.num_entries <= GROWTH * self._num_weighed:
+            return False
+        self._num_weighed = pattern.num_entries
+        return workers.can_start() and self._solver.backend.deaf_seconds(pattern) > work.HERE_SECONDS
 
     def _switch(self, error: SolverLimitError) -> None:
         """Go over to a backend that has no such limit; where that does not take the problem, everything stays."""
@@ -183,6 +216,13 @@ class LastingSession:
 
 def _words(error: BaseException) -> str:
     return str(error) or type(error).__name__
+
+
+def _open_elsewhere(backend: Backend, program: Program, options: SessionOptions) -> Session:
+    """In a process of its own, here if none can be started."""
+    with suppress(SolverFailure):
+        return RemoteSession(backend.name, program, options)
+    return backend.open(program, options)
 
 
 def _replay(edits: _Edits, session: Session, num_indicator_rows: int) -> None:

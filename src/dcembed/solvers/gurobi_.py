@@ -7,6 +7,7 @@ A size-limited licence shows at the first solve that exceeds it, as a SolverLimi
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,7 +51,7 @@ class GurobiSession:
     def __init__(self, program: Program, options: SessionOptions) -> None:
         self._program = program
         self._options = dict(options.solver_options)
-        self._environment = _open_environment({"Threads": options.threads, "Seed": options.seed % (2**31 - 1), **self._options})
+        self._environment = _open_environment({"Threads": options.num_threads, "Seed": options.seed % (2**31 - 1), **self._options})
         self._is_mip = bool(program.integer.any())
         self._rows: list[gp.Constr] = []
         # The lower sides of rows with two sides, by the number of the row.
@@ -162,10 +163,18 @@ class GurobiSession:
         if watch.error is not None:
             raise watch.error
         if model.Status == GRB.INTERRUPTED and not watch.interrupted:
-            # While it works Gurobi takes Ctrl-C for itself; this hands it to whoever handles it in this process.
-            signal.raise_signal(signal.SIGINT)
+            _hand_on_interrupt()
         with calling("Gurobi"):
             return _solution(model, self._columns.size)
+
+
+def _hand_on_interrupt() -> None:
+    """While it works Gurobi takes Ctrl-C for itself; this hands it to whoever handles it in the main thread, also if that sleeps."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def check_licence(model: gp.Model) -> None:

@@ -6,7 +6,6 @@ carried over, and a MIP is started from a point that the caller gives (HiGHS dro
 
 from __future__ import annotations
 
-import atexit
 import threading
 import time
 from collections import deque
@@ -23,12 +22,12 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
+from dcembed.solvers.threads import leave_behind
 
 # How often the waiting thread looks at the clock and the interrupt flag, and how long HiGHS may take to notice them
 # (it does not look while it presolves) before its thread is left behind.
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 0.6
-EXIT_SECONDS = 30.0
 # How often HiGHS, waiting for the caller, looks whether it may go on.
 WAIT_SECONDS = 0.001
 # A search that is content with such a gap goes without the sub-problem on reduced costs: a third of its time where binaries are many.
@@ -52,16 +51,6 @@ _INTERRUPTS = (
 )
 
 
-_left_behind: list[threading.Thread] = []
-
-
-@atexit.register
-def _wait_for_those_left_behind() -> None:
-    """Ending the process under a running HiGHS aborts it; all of them have been told to stop."""
-    for thread in _left_behind:
-        thread.join(EXIT_SECONDS)
-
-
 class HighsSession:
     """A linear program, with or without integers, kept inside HiGHS."""
 
@@ -79,7 +68,7 @@ class HighsSession:
         # Threads are a property of the process in HiGHS; a second session may ask for another number.
         highspy.Highs.resetGlobalScheduler(True)
         self._highs = highspy.Highs()
-        _set_options(self._highs, {"output_flag": False, "threads": options.threads, "random_seed": options.seed})
+        _set_options(self._highs, {"output_flag": False, "threads": options.num_threads, "random_seed": options.seed})
         _set_options(self._highs, options.solver_options)
         self._highs.setCallback(_watch(self._stop, self._found, self._news), None)
         for kind in _INTERRUPTS:
@@ -203,7 +192,7 @@ class HighsSession:
         if thread.is_alive():
             # Its data may be half changed: the thread is left behind and this session takes no more solves.
             self._lost = True
-            _left_behind.append(thread)
+            leave_behind(thread.join)
             status = SolveStatus.INTERRUPTED if limits.interrupted() else SolveStatus.TIME_LIMIT
             return Solution(status, None, "HiGHS did not stop in time and was left behind")
         with calling("HiGHS"):

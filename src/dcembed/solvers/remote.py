@@ -1,106 +1,154 @@
-"""A solver in a process of its own, for solvers that cannot be stopped from outside.
-
-Requests and answers are npz archives behind their length in eight bytes, over pipes; nothing is pickled.
-"""
+"""A session in another process: it is ended when an answer would come too late."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
 import queue
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable
-from typing import IO
+from collections.abc import Mapping
 
 import numpy as np
+import scipy.sparse as sp
 
-from dcembed.solvers.base import Limits
-
-Arrays = dict[str, np.ndarray]
+from dcembed import errors
+from dcembed.arrays import Array
+from dcembed.errors import DcembedError, InputError
+from dcembed.program.program import Program
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus
+from dcembed.solvers.messages import Message
+from dcembed.solvers.packing import pack, pack_matrix
+from dcembed.solvers.workers import give_up, hire, let_go
 
 POLL_SECONDS = 0.05
+# How long a solver that may have a point to show, or may keep its session, has to stop when it is asked to.
+GRACE_SECONDS = 0.3
 
 
-class RemoteSolver:
-    """A process that answers requests; it is ended when an answer would come too late and started again when needed."""
+class RemoteSession:
+    """One problem inside a solver elsewhere. Edits are sent at once and made there; what is wrong with them shows at the next solve.
 
-    def __init__(self, module: str) -> None:
-        self._module = module
-        self._process: subprocess.Popen[bytes] | None = None
+    A session whose process is gone is lost.
+    """
 
-    def ask(self, request: Arrays, limits: Limits) -> Arrays | None:
-        """The answer, None if the limits came first, an empty one if the process died."""
+    def __init__(self, backend: str, program: Program, options: SessionOptions) -> None:
+        self._backend = backend
+        self._number = 0
+        self._is_closed = False
+        values = {
+            "backend": backend,
+            "threads": int(options.threads),
+            "seed": int(options.seed),
+            "solver_options": {name: _plain(name, value) for name, value in options.solver_options.items()},
+        }
+        self._worker = hire()
+        self._worker.send(Message("open", values, pack(program)))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it takes no more solves: it was closed, its process was ended, or belongs to the other side of a fork."""
+        return self._is_closed or not self._worker.is_usable
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._worker.pid
+
+    def set_cost(self, cost: Array, offset: float) -> None:
+        """Replace the linear objective and its constant."""
+        self._worker.send(Message("set_cost", {"offset": float(offset)}, {"cost": cost.copy()}))
+
+    def set_bounds(self, lb: Array, ub: Array) -> None:
+        """Replace the bounds of all columns."""
+        self._worker.send(Message("set_bounds", {}, {"lb": lb.copy(), "ub": ub.copy()}))
+
+    def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
+        """Replace the rows from number `first` to the last."""
+        arrays = pack_matrix("matrix", matrix) | {"lb": lb.copy(), "ub": ub.copy()}
+        self._worker.send(Message("replace_rows", {"first": int(first)}, arrays if origin is None else arrays | {"origin": origin}))
+
+    def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
+        """Have it solved there; the process is ended where it does not answer in time."""
         deadline = time.monotonic() + limits.seconds
-        process = self._start()
-        answers: queue.SimpleQueue[Arrays] = queue.SimpleQueue()
-        threading.Thread(target=_exchange, args=(process, request, answers), daemon=True).start()
-        while time.monotonic() < deadline and not limits.interrupted():
-            try:
-                answer = answers.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                continue
-            if not answer:
-                self.close()
-            return answer
-        self.close()
-        return None
+        self._number += 1
+        values = {
+            "number": self._number,
+            "seconds": float(limits.seconds),
+            "gap": float(limits.gap),
+            "nodes": float(limits.nodes),
+            "relax": bool(relax),
+            "reports": limits.on_solution is not None,
+        }
+        self._worker.send(Message("solve", values, {} if start is None else {"start": np.array(start)}))
+        try:
+            answer = self._answer(limits, deadline)
+        except BaseException:
+            # Whatever it was, the process is in the middle of something.
+            self._lose()
+            raise
+        if answer is None:
+            if not self._worker.has_begun:
+                give_up("a process ended before it had begun")
+            self._lose()
+            return Solution(SolveStatus.FAILED, None, f"the process of {self._backend} died")
+        if answer.kind == "error":
+            self.close()
+            raise _error(answer.values)
+        return _solution(answer, limits)
 
     def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()  # type: ignore[union-attr]
-            self._process = None
+        """Give up the problem; the process waits for another one."""
+        if not self._is_closed:
+            self._is_closed = True
+            let_go(self._worker)
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            # In a session of its own the process does not hear the Ctrl-C meant for this one.
-            command = [sys.executable, "-m", self._module]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        return self._process
+    def _answer(self, limits: Limits, deadline: float) -> Message | None:
+        """Wait for the answer, hand over points on the way, and ask to stop when it is time; None if the process died."""
+        asked = np.inf
+        while True:
+            now = time.monotonic()
+            if asked == np.inf and (now > deadline or limits.interrupted()):
+                asked = now
+                self._worker.send(Message("stop", {"number": self._number}))
+            if now > asked + GRACE_SECONDS:
+                self._lose()
+                return Message("solution", {"status": SolveStatus.INTERRUPTED.name, "message": f"{self._backend} was ended", "gap": 0.0})
+            try:
+                message = self._worker.receive(POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if message is None or message.kind != "found":
+                return message
+            if limits.on_solution is not None:
+                limits.on_solution(message.arrays["x"])
+            self._worker.send(Message("go on"))
 
-
-def serve(solve: Callable[[Arrays], Arrays]) -> None:
-    """The other side: answer requests from standard input until it closes."""
-    # What the solver prints goes to standard error; the pipe is for answers.
-    with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)
-        while (request := _read(sys.stdin.buffer)) is not None:
-            _write(answers, solve(request))
-
-
-def _exchange(process: subprocess.Popen[bytes], request: Arrays, answers: queue.SimpleQueue[Arrays]) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        _write(process.stdin, request)
-        answers.put(_read(process.stdout) or {})
-    except (OSError, ValueError):
-        answers.put({})
+    def _lose(self) -> None:
+        self._is_closed = True
+        self._worker.end()
 
 
-def _write(stream: IO[bytes], arrays: Arrays) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
-    stream.write(len(buffer.getvalue()).to_bytes(8, "big"))
-    stream.write(buffer.getvalue())
-    stream.flush()
+def _solution(message: Message, limits: Limits) -> Solution:
+    values, arrays = message.values, message.arrays
+    status = SolveStatus[str(values["status"])]
+    if status is SolveStatus.INTERRUPTED and not limits.interrupted():
+        # There, the end of the time is a request to stop like any other.
+        status = SolveStatus.TIME_LIMIT
+    return Solution(status, arrays.get("x"), str(values["message"]), float(str(values["gap"])), arrays.get("duals"))
 
 
-def _read(stream: IO[bytes]) -> Arrays | None:
-    head = stream.read(8)
-    if len(head) < 8:
-        return None
-    size = int.from_bytes(head, "big")
-    body = stream.read(size)
-    if len(body) < size:
-        return None
-    with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+def _error(values: Mapping[str, object]) -> Exception:
+    """What was raised there, to be raised here."""
+    name, text = str(values["type"]), str(values["text"])
+    if name == "SolverFailure":
+        return SolverFailure(text)
+    kind = getattr(errors, name, None)
+    if isinstance(kind, type) and issubclass(kind, DcembedError):
+        return kind(text)
+    return RuntimeError(f"A solver's process has made a mistake:\n{values['traceback']}")
+
+
+def _plain(name: str, value: object) -> object:
+    """The value of an option as Python's own type, which other processes understand."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, str | bool | int | float):
+        raise InputError(f"Options: solver_options has {name}={value!r}. Give a number, a text or a truth value.")
+    return plain

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import wait
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pyscipopt
@@ -26,6 +26,7 @@ from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.piqp_ import PiqpSession
+from dcembed.solvers.threads import ReusedThreads, leave_behind
 
 POLL_SECONDS = 0.05
 # How long SCIP may take to stop when it is asked to.
@@ -34,7 +35,7 @@ INFINITY = 1e20
 FEASIBILITY_TOL = 1e-9
 
 # SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
-_THREADS = ThreadPoolExecutor(max_workers=16, thread_name_prefix="scip")
+_THREADS = ReusedThreads(16)
 
 _STATUS = {
     "optimal": SolveStatus.OPTIMAL,
@@ -46,9 +47,25 @@ _STATUS = {
     "userinterrupt": SolveStatus.INTERRUPTED,
 }
 
+T = TypeVar("T")
+
 
 class _TooLate(SolverFailure):
     """SCIP was not ready, or did not stop, in time."""
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """Looks at the time and for interrupts while a model is built; _TooLate then."""
+
+    deadline: float
+    interrupted: Callable[[], bool]
+
+    def __call__(self, parts: Iterable[T]) -> Iterator[T]:
+        for part in parts:
+            if time.monotonic() > self.deadline or self.interrupted():
+                raise _TooLate
+            yield part
 
 
 class ScipSession(EditedProgram):
@@ -57,7 +74,8 @@ class ScipSession(EditedProgram):
     def __init__(self, program: Program, options: SessionOptions) -> None:
         super().__init__(program)
         # SCIP's own concurrent mode is off; it has one thread here whatever is asked for.
-        self._options = {"randomization/randomseedshift": options.seed, **options.solver_options}
+        # Ctrl-C is heard by whoever handles it in this process, not by a handler of SCIP's own.
+        self._options = {"misc/catchctrlc": False, "randomization/randomseedshift": options.seed, **options.solver_options}
         if not program.integer.any():
             # Convex programs elsewhere are solved far beyond 1e-6; cuts that differ by less would be added again and again.
             self._options = {"numerics/feastol": FEASIBILITY_TOL, **self._options}
@@ -74,7 +92,7 @@ class ScipSession(EditedProgram):
                 return solution
         try:
             with calling("SCIP"):
-                model, columns = self._model(deadline, relax=relax)
+                model, columns = self._model(_Watch(deadline, limits.interrupted), relax=relax)
                 if "limits/gap" not in self._options:
                     # Without integers other solvers have no gap either, and callers count on that.
                     model.setParam("limits/gap", limits.gap if self._program.integer.any() and not relax else 0.0)
@@ -109,12 +127,12 @@ class ScipSession(EditedProgram):
     def _settle(self, message: str, deadline: float, limits: Limits) -> Solution:
         """Tell infeasible from unbounded by a solve without objective."""
         with calling("SCIP"):
-            model, columns = self._model(deadline, with_objective=False)
+            model, columns = self._model(_Watch(deadline, limits.interrupted), with_objective=False)
         solution = _solve(model, columns, Limits(deadline - time.monotonic(), limits.interrupted))
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
-    def _model(self, deadline: float, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list[Any]]:
+    def _model(self, watch: _Watch, with_objective: bool = True, relax: bool = False) -> tuple[pyscipopt.Model, list[Any]]:
         """The model and its variables; _TooLate where it takes longer than there is time."""
         model = pyscipopt.Model()
         model.hideOutput()
@@ -127,17 +145,15 @@ class ScipSession(EditedProgram):
         ]
         model.addObjoffset(float(self._offset))
         rows = self._rows
-        for i in range(rows.shape[0]):
-            if time.monotonic() > deadline:
-                raise _TooLate
+        for i in watch(range(rows.shape[0])):
             _add(model, rows, i, columns, self._row_lb[i], self._row_ub[i])
         if relax:
             self._add_settled(model, columns)
         else:
             self._add_indicators(model, columns)
-        self._add_curved(model, columns)
+        self._add_curved(model, columns, watch)
         if with_objective:
-            self._add_quadratic(model, columns)
+            self._add_quadratic(model, columns, watch)
         return model, columns
 
     def _add_indicators(self, model: pyscipopt.Model, columns: list[Any]) -> None:
@@ -155,15 +171,15 @@ class ScipSession(EditedProgram):
         for i in range(rows.matrix.shape[0]):
             _add(model, rows.matrix, i, columns, rows.lb[i], rows.ub[i])
 
-    def _add_quadratic(self, model: pyscipopt.Model, columns: list[Any]) -> None:
+    def _add_quadratic(self, model: pyscipopt.Model, columns: list[Any], watch: _Watch) -> None:
         if self._program.quadratic is not None:
             epigraph = model.addVar("objective", lb=None, obj=1.0)
-            model.addCons(_form(self._program.quadratic, columns) <= epigraph)
+            model.addCons(_form(self._program.quadratic, columns, watch) <= epigraph)
 
-    def _add_curved(self, model: pyscipopt.Model, columns: list[Any]) -> None:
+    def _add_curved(self, model: pyscipopt.Model, columns: list[Any], watch: _Watch) -> None:
         """Quadratic constraints as they are; a cone by columns of its own for (t, v), t nonnegative, and v'v <= t^2."""
         for constraint in self._program.quadratic_constraints:
-            form = _form(constraint.quadratic, columns) + _row(constraint.coefficients, 0, columns)
+            form = _form(constraint.quadratic, columns, watch) + _row(constraint.coefficients, 0, columns)
             model.addCons(form <= constraint.ub)
         cones = self._program.cone_rows
         for first, size in zip(cones.heads, cones.sizes, strict=True):
@@ -208,6 +224,7 @@ def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseExc
                 _interrupt(model)
             if time.monotonic() > asked + GRACE_SECONDS:
                 # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
+                leave_behind(lambda seconds: wait([work], seconds))
                 raise _TooLate
         hand_over(found, limits)
     except BaseException:
@@ -263,12 +280,12 @@ def _row(matrix: sp.csr_array, i: int, columns: list[Any]) -> Any:
     return pyscipopt.quicksum(terms) if terms else 0.0 * columns[0]
 
 
-def _form(quadratic: sp.csr_array, columns: list[Any]) -> Any:
+def _form(quadratic: sp.csr_array, columns: list[Any], watch: _Watch) -> Any:
     """1/2 w'Qw."""
     upper = sp.coo_array(sp.triu(quadratic))
     # It counts each pair off the diagonal twice.
     weight = np.where(upper.row == upper.col, 0.5, 1.0) * upper.data
-    return pyscipopt.quicksum(float(q) * columns[i] * columns[j] for i, j, q in zip(upper.row, upper.col, weight, strict=True))
+    return pyscipopt.quicksum(float(q) * columns[i] * columns[j] for i, j, q in watch(zip(upper.row, upper.col, weight, strict=True)))
 
 
 def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list[Any], lb: float, ub: float) -> None:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from dcembed.errors import InputError, MissingPackageError, NoBackendError
 from dcembed.program.program import Program
 from dcembed.solvers.base import CLASSES, Backend, Session, SessionOptions
+from dcembed.solvers.work import array_seconds, clarabel_seconds, piqp_seconds, scip_seconds
 
 
 def _open_highs(program: Program, options: SessionOptions) -> Session:
@@ -43,14 +44,21 @@ def _open_gurobi(program: Program, options: SessionOptions) -> Session:
 BACKENDS: Mapping[str, Backend] = {
     backend.name: backend
     for backend in (
-        Backend("highs", "highspy", "pip install highspy", frozenset({"LP", "MILP"}), False, True, _open_highs),
-        Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp),
+        Backend("highs", "highspy", "pip install highspy", frozenset({"LP", "MILP"}), False, True, _open_highs, array_seconds),
+        Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp, piqp_seconds),
         Backend(
-            "clarabel", "clarabel", 'pip install "dcembed[clarabel]"', frozenset({"LP", "QP", "QCP", "SOCP"}), False, True, _open_clarabel
+            "clarabel",
+            "clarabel",
+            'pip install "dcembed[clarabel]"',
+            frozenset({"LP", "QP", "QCP", "SOCP"}),
+            False,
+            True,
+            _open_clarabel,
+            clarabel_seconds,
         ),
-        Backend("scip", "pyscipopt", 'pip install "dcembed[scip]"', frozenset(CLASSES), True, False, _open_scip),
+        Backend("scip", "pyscipopt", 'pip install "dcembed[scip]"', frozenset(CLASSES), True, False, _open_scip, scip_seconds),
         # Open solvers go first: Gurobi is for those who name it, and for hosts that nothing else takes.
-        Backend("gurobi", "gurobipy", 'pip install "dcembed[gurobi]"', frozenset(CLASSES), True, True, _open_gurobi),
+        Backend("gurobi", "gurobipy", 'pip install "dcembed[gurobi]"', frozenset(CLASSES), True, True, _open_gurobi, array_seconds),
     )
 }
 

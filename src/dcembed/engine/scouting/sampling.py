@@ -132,7 +132,7 @@ def _even(rng: np.random.Generator, number: int, dimension: int) -> Array:
 def _change_integers(space: Space, w: Array, rng: np.random.Generator) -> Array:
     """Some of the points with a few integers one up or down, where the host allows that."""
     columns = np.flatnonzero(space.host.integer & (space.box.ub > space.box.lb))
-    if columns.size == 0 or space.host.convex_rows.num_cones:
+    if columns.size == 0 or space.host.has_curves:
         return w
     shape = w.shape[0], MAX_CHANGED
     some, step = rng.choice(columns, size=shape), rng.choice([-1.0, 1.0], size=shape)
