@@ -49,7 +49,6 @@ def test_every_solvers_own_exceptions_are_known(backend, method, error, program)
     assert not without_silence(trial_of("library", method, error, backend, program, first=3))
 
 
-@pytest.mark.xfail(strict=True, reason="point 8: what a library refuses outside the steps is made good, but the result does not tell")
 def test_what_a_library_refuses_is_in_the_result():
     for method, first in (("changeColsBounds", 3), ("changeColsCost", 3), ("addRows", 3), ("run", 2), ("run", 4), ("run", 8)):
         assert not trial_of("library", method, "RuntimeError", first=first).faults
@@ -61,31 +60,26 @@ def test_what_a_solver_says_is_not_believed_before_it_is_measured(saying, times)
     assert not trial_of("says", "solve", saying, first=4, times=times).faults
 
 
-@pytest.mark.xfail(strict=True, reason="point 8: a solver that says infeasible is believed although a feasible point is known")
 def test_a_solver_that_says_infeasible_is_not_believed_where_a_point_is_known():
     for first in (3, 4, 6):
         assert not trial_of("says", "solve", "infeasible", first=first, times=ALWAYS).faults
 
 
-@pytest.mark.xfail(strict=True, reason="point 8: a solver's point with infinite entries is computed with before anyone looks at it")
 def test_a_point_with_infinite_entries_is_not_computed_with():
     for first in (3, 4, 6):
         assert not trial_of("says", "solve", "infinity", first=first, times=ALWAYS).faults
 
 
 @pytest.mark.parametrize("method", ["open", "solve", "set_cost", "set_bounds", "replace_rows", "close"])
-@pytest.mark.xfail(strict=True, reason="point 8: memory that is refused ends the run")
 def test_memory_that_is_refused_costs_that_step(method):
     assert not trial_of("memory", method, "MemoryError", first=3).faults
 
 
 @pytest.mark.parametrize("function", ["engine.strategy.run_bundle", "engine.workshop.take", "run.completion.measure_point"])
-@pytest.mark.xfail(strict=True, reason="point 8: a mistake of ours is raised without the result so far")
 def test_a_mistake_of_ours_is_raised_with_the_result_so_far(function):
     assert not trial_of("mistake", f"dcembed.{function}", "TypeError", first=2).faults
 
 
-@pytest.mark.xfail(strict=True, reason="point 8: what a callback raises comes without the result so far")
 def test_a_callback_that_raises_keeps_the_point():
     assert not trial_of("callback", "callback", "raises", first=3).faults
 

@@ -80,7 +80,6 @@ def test_a_program_against_its_oracle(name):
     assert "missed feasible" not in trial.faults, trial
 
 
-@pytest.mark.xfail(strict=True, reason="point 10: a subproblem that is unbounded is taken for an unbounded problem")
 def test_a_valley_between_unbounded_tangents_is_found():
     trial = attempt("special:0", **SHORT)
     assert not trial.faults, trial
@@ -93,7 +92,6 @@ def test_a_special_case_against_its_oracle(name):
     assert not trial.faults, trial
 
 
-@pytest.mark.xfail(strict=True, reason="point 10: bounds of a prediction behind an indicator follow from its network")
 def test_a_prediction_behind_an_indicator_needs_no_bounds_of_its_own():
     trial = attempt("special:9", **SHORT)
     assert not trial.faults, trial

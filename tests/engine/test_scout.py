@@ -17,7 +17,7 @@ from dcembed.engine.scouting.choice import find_neighbours, find_valleys
 from dcembed.engine.scouting.descent import descend
 from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw
-from dcembed.engine.scouting.scoring import find_followers, merit_gradient, score_points
+from dcembed.engine.scouting.scoring import find_open, merit_gradient, score_points
 from dcembed.engine.scouting.scout import Scout
 from dcembed.program.tightening import tighten
 from dcembed.run.clock import Clock
@@ -121,7 +121,7 @@ def test_an_epigraph_column_is_scored_where_the_networks_put_it(sense):
     )
     space = space_of(program, Embedding(network, [0], [2, 3]))
     x = np.linspace(-2, 2, 9)
-    scored = score_points(space, find_followers(space), np.column_stack([x, np.full(9, 77.0)]))
+    scored = score_points(space, find_open(space), np.column_stack([x, np.full(9, 77.0)]))
     expected = sense * (sense * network(x[:, None])).max(axis=1)
     assert np.allclose(scored.w[:, 1], expected)
     assert np.allclose(scored.excess, 0.0)
@@ -133,7 +133,7 @@ def test_a_column_that_rows_of_the_host_hold_is_left_where_it_is():
     rows = [[0.0, 1.0, -1.0], [1.0, 1.0, 0.0]]
     program = Program(cost=[0.0, 1.0, 0.0], rows=rows, row_lb=0.0, lb=[-2.0, -9.0, -np.inf], ub=[2.0, 9.0, np.inf])
     space = space_of(program, Embedding(network, [0], [2]))
-    assert find_followers(space).columns.size == 0
+    assert find_open(space).followers.columns.size == 0
 
 
 def test_linked_outputs_are_predicted():
@@ -141,7 +141,7 @@ def test_linked_outputs_are_predicted():
     program = Program(cost=[0.0, 1.0], quadratic=np.diag([0.0, 1.0]), lb=[-2.0, -np.inf], ub=[2.0, np.inf])
     space = space_of(program, Embedding(network, [0], [1]))
     x = np.linspace(-2, 2, 5)
-    scored = score_points(space, find_followers(space), np.column_stack([x, np.full(5, 3.0)]))
+    scored = score_points(space, find_open(space), np.column_stack([x, np.full(5, 3.0)]))
     assert np.allclose(scored.w[:, 1], network(x[:, None])[:, 0])
     assert np.allclose(scored.slack, 0.0)
 
@@ -158,7 +158,7 @@ def test_a_dear_network_is_asked_less_often():
 )
 def test_the_gradient_of_the_merit_is_that_of_differences(problem):
     space = space_of(*problem())
-    followers, rng = find_followers(space), np.random.default_rng(0)
+    followers, rng = find_open(space), np.random.default_rng(0)
     w = rng.uniform(-1, 1, (6, space.host.num_columns))
     w[:, space.host.integer] = np.round(np.abs(w[:, space.host.integer]))
     gradient = merit_gradient(space, followers, score_points(space, followers, w), np.full(6, 3.0))
@@ -173,7 +173,7 @@ def test_an_epigraph_column_goes_along_with_the_row_it_lies_on():
     rows = [[0.0, 0.0, 1.0, -1.0, 0.0], [0.0, 0.0, 1.0, 0.0, -1.0]]
     lb, ub = [-2.0, -2.0, *[-np.inf] * 3], [2.0, 2.0, *[np.inf] * 3]
     space = space_of(Program(cost=[0.0, 0.0, 1.0, 0.0, 0.0], rows=rows, row_lb=0.0, lb=lb, ub=ub), Embedding(network, [0, 1], [3, 4]))
-    followers, w = find_followers(space), np.random.default_rng(0).uniform(-2, 2, (8, 3))
+    followers, w = find_open(space), np.random.default_rng(0).uniform(-2, 2, (8, 3))
     gradient = merit_gradient(space, followers, score_points(space, followers, w), np.full(8, 1.0))
     for column in (0, 1):
         step = 1e-6 * np.eye(2)[column]
@@ -189,7 +189,7 @@ def test_on_its_way_down_no_point_gets_worse_or_leaves_the_host(problem):
         pool = corners.enlarge(
             Pool().with_point(space, np.clip(np.zeros(space.host.num_columns), space.host.lb, space.host.ub)), rng, Clock(np.inf)
         )
-    followers, w = find_followers(space), draw(space, pool, rng, 40)
+    followers, w = find_open(space), draw(space, pool, rng, 40)
     penalty = np.full(40, 5.0)
     before, after = (score_points(space, followers, points).merit(5.0) for points in (w, descend(space, pool, followers, w, penalty)))
     assert (after <= before + 1e-12).all()

@@ -123,27 +123,42 @@ def test_the_users_starts_come_first_and_ours_follow(monkeypatch):
 
 
 @pytest.mark.parametrize("status", [Status.ITERATION_LIMIT, Status.NUMERICAL_ERROR])
-def test_a_start_that_fails_does_not_end_the_others_but_three_in_a_row_do(monkeypatch, status):
+def test_a_start_that_fails_does_not_end_the_others_but_many_in_a_row_do(monkeypatch, status):
     begun = patched(monkeypatch, [status, status, Status.LOCALLY_SOLVED])
     assert run({"max_starts": 6}).status is Status.LOCALLY_SOLVED
     assert len(begun) == 6
     begun = patched(monkeypatch, [Status.LOCALLY_SOLVED, status])
-    result = run({"max_starts": 8})
-    assert len(begun) == 4
-    assert result.reason == f"3 starts in a row ended with {status.name}"
+    result = run({"max_starts": 12})
+    assert len(begun) == 9
+    assert result.reason == f"8 starts in a row ended with {status.name}"
     # Those that the user gives are made all the same.
     begun = patched(monkeypatch, [status])
-    run({"max_starts": 8}, start=np.random.default_rng(0).uniform(-1, 1, (5, 3)))
-    assert len(begun) == 5
+    run({"max_starts": 12}, start=np.random.default_rng(0).uniform(-1, 1, (10, 3)))
+    assert len(begun) == 10
 
 
-@pytest.mark.parametrize("status", [Status.UNBOUNDED, Status.HOST_INFEASIBLE])
-def test_what_is_true_of_every_start_ends_the_run(monkeypatch, status):
-    begun = patched(monkeypatch, [status])
+def test_what_is_true_of_every_start_ends_the_run(monkeypatch):
+    begun = patched(monkeypatch, [Status.HOST_INFEASIBLE])
     result = run({})
     assert len(begun) == 1
-    assert result.status is status
-    assert result.reason == f"start 0 ended with {status.name}"
+    assert result.status is Status.HOST_INFEASIBLE
+    assert result.reason == "start 0 ended with HOST_INFEASIBLE"
+
+
+def test_a_solver_that_says_unbounded_does_not_end_the_others(monkeypatch):
+    begun = patched(monkeypatch, [Status.UNBOUNDED, Status.LOCALLY_SOLVED])
+    assert run({"max_starts": 4}).status is Status.LOCALLY_SOLVED
+    assert len(begun) == 4
+
+
+def test_points_that_run_away_are_unbounded_and_end_the_run():
+    # min relu(x - 1) / 2 - relu(x): falls without end.
+    network = build_mlp([np.ones((2, 1)), np.array([[-1.0, 0.5]])], [np.array([0.0, -1.0]), np.zeros(1)])
+    program = Program(cost=[0.0, 1.0], lb=[-np.inf] * 2, ub=[np.inf] * 2)
+    result = run({}, (program, Embedding(network, [0], [1])))
+    assert result.status is Status.UNBOUNDED
+    assert result.reason == "start 0 ended with UNBOUNDED"
+    assert result.objective < -1e9
 
 
 def test_a_host_without_a_point_says_so():

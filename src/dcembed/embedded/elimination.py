@@ -22,7 +22,6 @@ from dcembed.embedded.definitions import Definitions, find_definitions, substitu
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
-from dcembed.embedded.prediction_bounds import bound_predictions
 from dcembed.program.derive import derive, keep_columns, keep_rows
 from dcembed.program.program import Program
 
@@ -39,7 +38,7 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
         stays[0] = True
         definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
     gone = outputs[~stays]
-    plain = substitute(bound_predictions(program, embeddings, outputs[stays]), definitions, defining)
+    plain = substitute(program, definitions, defining)
     # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
     select = sp.csr_array((np.ones(gone.size), (gone, np.flatnonzero(~stays))), shape=(n, outputs.size))
 

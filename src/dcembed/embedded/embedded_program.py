@@ -13,7 +13,9 @@ from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
+from dcembed.embedded.prediction_bounds import bound_predictions
 from dcembed.network.network import evaluate
+from dcembed.program.derive import derive
 from dcembed.program.program import Program
 
 
@@ -92,6 +94,16 @@ class EmbeddedProgram:
     def integer(self) -> Array:
         """Which of the kept columns are integer to the user, held or not: mask of shape (n,)."""
         return self.program.integer[self.kept]
+
+    @cached_property
+    def bounded_host(self) -> Program:
+        """The host as solvers get it: with the ranges of the networks as bounds of linked outputs that have no end of their own."""
+        if self.linked.size == 0:
+            return self.host
+        bounded = bound_predictions(self.program, self.embeddings, self.kept[self.linked])
+        lb, ub = self.host.lb.copy(), self.host.ub.copy()
+        lb[self.linked], ub[self.linked] = bounded.lb[self.kept[self.linked]], bounded.ub[self.kept[self.linked]]
+        return derive(self.host, lb=lb, ub=ub)
 
     @cached_property
     def part_sums(self) -> Mapping[int, sp.csr_array]:

@@ -31,6 +31,8 @@ class Points:
         F, shape (k,).
     neural, excess, slack
         As in `Point`, shapes (k, s + 1), (k, s) and (k, number of slacks).
+    outside
+        What rows of the host fail by, where somebody has measured that, shape (k,).
     """
 
     w: Array
@@ -38,10 +40,11 @@ class Points:
     neural: Array
     excess: Array
     slack: Array
+    outside: Array | float = 0.0
 
-    def merit(self, penalty: float) -> Array:
-        """F + tau * sum of slacks of each, shape (k,)."""
-        merit: Array = self.objective + penalty * self.slack.sum(axis=1)
+    def merit(self, penalty: float | Array) -> Array:
+        """F + tau * (sum of slacks and of what is outside) of each, shape (k,); tau may differ from point to point."""
+        merit: Array = self.objective + penalty * (self.slack.sum(axis=1) + self.outside)
         return merit
 
 

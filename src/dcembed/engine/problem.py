@@ -68,8 +68,8 @@ class Problem:
 
     @property
     def host_box(self) -> Box:
-        """The bounds that the host itself gives."""
-        return Box(self.embedded.host.lb, self.embedded.host.ub)
+        """The bounds that the host itself gives, and its predictions."""
+        return Box(self.embedded.bounded_host.lb, self.embedded.bounded_host.ub)
 
     @property
     def has_tangents(self) -> bool:
@@ -107,7 +107,7 @@ def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable
         embedded=embedded,
         options=chosen,
         subproblem=Subproblem(embedded, FORMULATIONS[chosen.formulation](embedded)),
-        box=tighten(embedded.host, is_over),
+        box=tighten(embedded.bounded_host, is_over),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
             SessionOptions(options.threads, options.seed, dict(options.solver_options)),

@@ -65,7 +65,7 @@ class Subproblem:
 
 def fixed_program(subproblem: Subproblem) -> Program:
     """The parts that never change; restrictions are free rows."""
-    host, epigraph, num_slacks = subproblem.embedded.host, subproblem.epigraph, subproblem.num_slacks
+    host, epigraph, num_slacks = subproblem.embedded.bounded_host, subproblem.epigraph, subproblem.num_slacks
     num_restrictions = subproblem.embedded.restrictions.num_restrictions
     extra = epigraph.num_columns + num_slacks
     wide = add_columns(host, np.concatenate([epigraph.lb, np.zeros(num_slacks)]), np.full(extra, np.inf))

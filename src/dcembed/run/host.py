@@ -24,7 +24,7 @@ class HostProblem:
 
 def open_host(embedded: EmbeddedProgram, box: Box, solver: Solver) -> HostProblem:
     """The host with its restrictions as free rows."""
-    size, host = embedded.restrictions.num_restrictions, embedded.host
+    size, host = embedded.restrictions.num_restrictions, embedded.bounded_host
     free = np.full(size, np.inf)
     program = add_rows(host, sp.csr_array((size, host.num_columns)), -free, free)
     return HostProblem(embedded, box, LastingSession(program, solver))
@@ -32,7 +32,7 @@ def open_host(embedded: EmbeddedProgram, box: Box, solver: Solver) -> HostProble
 
 def release(problem: HostProblem) -> None:
     """Back to the host alone: its own bounds, and restrictions as free rows."""
-    host, size = problem.embedded.host, problem.embedded.restrictions.num_restrictions
+    host, size = problem.embedded.bounded_host, problem.embedded.restrictions.num_restrictions
     problem.session.set_bounds(host.lb, host.ub)
     free = np.full(size, np.inf)
     problem.session.replace_rows(host.num_rows, sp.csr_array((size, host.num_columns)), -free, free)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
+from dcembed.program.cones import square_root
 from dcembed.program.derive import relaxed
 from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
@@ -29,6 +31,8 @@ from dcembed.solvers.piqp_ import PiqpSession
 from dcembed.solvers.threads import ReusedThreads, leave_behind
 
 POLL_SECONDS = 0.05
+# Quadratics of more columns are not factorized: that would take seconds.
+MAX_ROOT_COLUMNS = 500
 # How long SCIP may take to stop when it is asked to.
 GRACE_SECONDS = 0.6
 INFINITY = 1e20
@@ -174,12 +178,12 @@ class ScipSession(EditedProgram):
     def _add_quadratic(self, model: pyscipopt.Model, columns: list[Any], watch: _Watch) -> None:
         if self._program.quadratic is not None:
             epigraph = model.addVar("objective", lb=None, obj=1.0)
-            model.addCons(_form(self._program.quadratic, columns, watch) <= epigraph)
+            model.addCons(_form(model, self._program.quadratic, columns, watch, self._root) <= epigraph)
 
     def _add_curved(self, model: pyscipopt.Model, columns: list[Any], watch: _Watch) -> None:
         """Quadratic constraints as they are; a cone by columns of its own for (t, v), t nonnegative, and v'v <= t^2."""
-        for constraint in self._program.quadratic_constraints:
-            form = _form(constraint.quadratic, columns, watch) + _row(constraint.coefficients, 0, columns)
+        for constraint, root in zip(self._program.quadratic_constraints, self._constraint_roots, strict=True):
+            form = _form(model, constraint.quadratic, columns, watch, root) + _row(constraint.coefficients, 0, columns)
             model.addCons(form <= constraint.ub)
         cones = self._program.cone_rows
         for first, size in zip(cones.heads, cones.sizes, strict=True):
@@ -188,6 +192,14 @@ class ScipSession(EditedProgram):
                 model.addCons(_row(cones.matrix, i, columns) - entry == -float(cones.offset[i]))
             if size > 1:
                 model.addCons(pyscipopt.quicksum(entry * entry for entry in entries[1:]) <= entries[0] * entries[0])
+
+    @cached_property
+    def _root(self) -> sp.csr_array | None:
+        return _small_root(self._program.quadratic)
+
+    @cached_property
+    def _constraint_roots(self) -> list[sp.csr_array | None]:
+        return [_small_root(constraint.quadratic) for constraint in self._program.quadratic_constraints]
 
     def _pass_start(self, model: pyscipopt.Model, columns: list[Any], start: Array) -> None:
         solution = model.createPartialSol()
@@ -280,12 +292,31 @@ def _row(matrix: sp.csr_array, i: int, columns: list[Any]) -> Any:
     return pyscipopt.quicksum(terms) if terms else 0.0 * columns[0]
 
 
-def _form(quadratic: sp.csr_array, columns: list[Any], watch: _Watch) -> Any:
-    """1/2 w'Qw."""
-    upper = sp.coo_array(sp.triu(quadratic))
-    # It counts each pair off the diagonal twice.
-    weight = np.where(upper.row == upper.col, 0.5, 1.0) * upper.data
-    return pyscipopt.quicksum(float(q) * columns[i] * columns[j] for i, j, q in watch(zip(upper.row, upper.col, weight, strict=True)))
+def _small_root(quadratic: sp.csr_array | None) -> sp.csr_array | None:
+    """F with Q = F'F, where it takes no time to find."""
+    return square_root(quadratic) if quadratic is not None and np.count_nonzero(np.diff(quadratic.indptr)) <= MAX_ROOT_COLUMNS else None
+
+
+def _form(model: pyscipopt.Model, quadratic: sp.csr_array, columns: list[Any], watch: _Watch, root: sp.csr_array | None) -> Any:
+    """1/2 w'Qw, with a root as half the squares of z = F w: in products SCIP often does not see that they are convex together."""
+    if root is None:
+        upper = sp.coo_array(sp.triu(quadratic))
+        # It counts each pair off the diagonal twice.
+        weight = np.where(upper.row == upper.col, 0.5, 1.0) * upper.data
+        return pyscipopt.quicksum(float(q) * columns[i] * columns[j] for i, j, q in watch(zip(upper.row, upper.col, weight, strict=True)))
+    squares = []
+    for i in watch(range(root.shape[0])):
+        entries = slice(root.indptr[i], root.indptr[i + 1])
+        places, values = root.indices[entries].tolist(), root.data[entries].tolist()
+        if len(places) == 1:
+            squares.append(0.5 * values[0] ** 2 * columns[places[0]] * columns[places[0]])
+            continue
+        square = model.addVar(f"z{i}", lb=None)
+        row = model.addCons(-1.0 * square == 0.0)
+        for column, value in zip(places, values, strict=True):
+            model.addCoefLinear(row, columns[column], value)
+        squares.append(0.5 * square * square)
+    return pyscipopt.quicksum(squares)
 
 
 def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list[Any], lb: float, ub: float) -> None:

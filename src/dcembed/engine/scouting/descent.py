@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.points import Points
 from dcembed.engine.scouting.pool import Pool, held
-from dcembed.engine.scouting.scoring import Followers, merit_gradient, score_points
+from dcembed.engine.scouting.scoring import Open, merit_gradient, score_points
 from dcembed.run.space import Space
 
 NUM_STEPS = 40
@@ -30,7 +29,7 @@ TINY = 1e-12
 def descend(
     space: Space,
     pool: Pool,
-    followers: Followers,
+    open_: Open,
     w: Array,
     penalty: Array,
     num_steps: int = NUM_STEPS,
@@ -38,23 +37,23 @@ def descend(
 ) -> Array:
     """The best points (k, n) on the ways down from `w`, each by its own penalty (k,), in so many steps while there is time."""
     moves = (~space.tied | space.in_ball) & ~space.host.integer & (space.is_bounded | space.is_input)
-    points = score_points(space, followers, w)
-    best, best_merit = points.w.copy(), _merit(points, penalty)
+    points = score_points(space, open_, w)
+    best, best_merit = points.w.copy(), points.merit(penalty)
     mean, square = np.zeros(w.shape), np.zeros(w.shape)
     targets = _targets(space, pool, w)
     for number in range(num_steps):
         if is_over():
             break
         size = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (number / (num_steps - 1))
-        gradient = merit_gradient(space, followers, points, penalty) * space.reach
+        gradient = merit_gradient(space, open_, points, penalty) * space.reach
         mean = MEMORY * mean + (1 - MEMORY) * gradient
         square = SQUARE_MEMORY * square + (1 - SQUARE_MEMORY) * gradient**2
         scaled = mean / (1 - MEMORY ** (number + 1)) / np.sqrt(square / (1 - SQUARE_MEMORY ** (number + 1)) + TINY**2)
         scaled = _normed_in_balls(space, scaled, mean)
         w = np.where(moves, space.clip(points.w - size * space.reach * scaled), points.w)
         w = _towards(space, targets, w, gradient / space.reach, size)
-        points = score_points(space, followers, w)
-        merit = _merit(points, penalty)
+        points = score_points(space, open_, w)
+        merit = points.merit(penalty)
         is_better = merit < best_merit
         best[is_better], best_merit[is_better] = points.w[is_better], merit[is_better]
     return best
@@ -66,11 +65,6 @@ def _normed_in_balls(space: Space, step: Array, gradient: Array) -> Array:
         own = gradient[:, ball.columns]
         step[:, ball.columns] = own * np.sqrt(own.shape[1]) / (np.linalg.norm(own, axis=1, keepdims=True) + TINY)
     return step
-
-
-def _merit(points: Points, penalty: Array) -> Array:
-    merit: Array = points.objective + penalty * points.slack.sum(axis=1)
-    return merit
 
 
 def _targets(space: Space, pool: Pool, w: Array) -> list[tuple[Array, Array]]:

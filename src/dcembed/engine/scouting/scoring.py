@@ -6,13 +6,14 @@ merit is best, since a start is not worse for a value that the first subproblem 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.points import Points, evaluate_points, gradient_of_points, weigh_points
+from dcembed.engine.scouting.linked import LinkedRows, find_linked_rows
 from dcembed.network.network import evaluate
 from dcembed.run.space import Space
 
@@ -52,18 +53,34 @@ def find_followers(space: Space) -> Followers:
     return Followers(columns, row[plain], position[plain], coefficient[plain])
 
 
-def score_points(space: Space, followers: Followers, w: Array) -> Points:
+@dataclass(frozen=True, eq=False)
+class Open:
+    """What a point leaves open: columns that follow the networks, and what the host says of predictions (None for nothing)."""
+
+    followers: Followers
+    linked: LinkedRows | None
+
+
+def find_open(space: Space) -> Open:
+    """What points of the host leave open."""
+    return Open(find_followers(space), find_linked_rows(space))
+
+
+def score_points(space: Space, open_: Open, w: Array) -> Points:
     """The points measured, with predictions and followers in their place."""
+    followers = open_.followers
     embedded = space.embedded
     w = _predicted(space, w)
     neural = evaluate_points(embedded, w)
     if followers.row.size:
         w = _follow(space, followers, w, neural)
-    return weigh_points(embedded, w, neural)
+    points = weigh_points(embedded, w, neural)
+    return points if open_.linked is None else replace(points, outside=open_.linked.violation(points.w))
 
 
-def merit_gradient(space: Space, followers: Followers, points: Points, penalty: Array) -> Array:
+def merit_gradient(space: Space, open_: Open, points: Points, penalty: Array) -> Array:
     """Gradient in the columns of the merit of each point, with a penalty of its own (k,); followers go along. Shape (k, n)."""
+    followers, linked = open_.followers, open_.linked
     embedded, host, restrictions = space.embedded, space.host, space.embedded.restrictions
     weights = np.hstack([np.ones((points.w.shape[0], 1)), penalty[:, None] * (points.excess > 0)])
     if followers.row.size:
@@ -71,6 +88,11 @@ def merit_gradient(space: Space, followers: Followers, points: Points, penalty: 
     linear = host.cost + (restrictions.linear.T @ weights[:, 1:].T).T
     if host.quadratic is not None:
         linear = linear + (host.quadratic @ points.w.T).T
+    if linked is not None:
+        linear = linear + penalty[:, None] * (linked.matrix.T @ (linked.outside(points.w) > 0).T).T
+        # What a prediction is worth goes on to the inputs of its network.
+        known = np.flatnonzero(linked.tie >= 0)
+        weights[:, 1 + linked.tie[known]] += linear[:, embedded.linked[known]]
     gradient: Array = linear + gradient_of_points(embedded, points.w, weights)
     return gradient
 

@@ -15,7 +15,7 @@ from dcembed.engine.scouting.choice import find_neighbours, find_valleys
 from dcembed.engine.scouting.descent import NUM_STEPS, descend
 from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw, draw_near
-from dcembed.engine.scouting.scoring import find_followers, score_points
+from dcembed.engine.scouting.scoring import find_open, score_points
 from dcembed.run.clock import Clock
 from dcembed.run.space import Space, far_from
 from dcembed.solvers.failover import Solver
@@ -58,7 +58,7 @@ class Scout:
 
     def __init__(self, space: Space, solver: Solver, seed: int, feasibility_tol: float, clock: Clock) -> None:
         self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
-        self._corners, self._followers = Corners(space, solver), find_followers(space)
+        self._corners, self._open = Corners(space, solver), find_open(space)
         self._rng = np.random.default_rng(seed)
         self._pool = Pool()
         self._num_batches = 0
@@ -139,7 +139,7 @@ class Scout:
         if chosen.size == 0:
             return scored
         w = scored.w.copy()
-        w[chosen] = descend(self._space, self._pool, self._followers, w[chosen], values, num_steps, lambda: self._clock.ended() is not None)
+        w[chosen] = descend(self._space, self._pool, self._open, w[chosen], values, num_steps, lambda: self._clock.ended() is not None)
         return scored if self._clock.ended() else self._score(w)
 
     def _choose(self, scored: Points, penalty: float) -> list[Array]:
@@ -186,7 +186,7 @@ class Scout:
         return finite[np.sort(np.unique(finite[:, self._space.telling], axis=0, return_index=True)[1])]
 
     def _score(self, w: Array) -> Points:
-        return score_points(self._space, self._followers, w)
+        return score_points(self._space, self._open, w)
 
     def _are_new(self, columns: Array, w: Array) -> Array:
         """Which points differ in some of the columns from every start and end so far."""

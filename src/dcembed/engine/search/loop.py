@@ -108,7 +108,7 @@ def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:
     """The user's starts, then the optimum of the host alone, then what the scout finds."""
-    number, clock = len(progress.outcomes), here.journal.clock
+    number = len(progress.outcomes)
     if number < len(here.given):
         return here.given[number]
     if number == len(here.given):
