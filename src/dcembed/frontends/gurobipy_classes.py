@@ -20,6 +20,16 @@ class Added:
     genconstrs: list[gp.GenConstr] = field(default_factory=list)
     sos: list[gp.SOS] = field(default_factory=list)
 
+    def match(self, twin: gp.Model) -> Added:
+        """The same in a copy of the model."""
+        parts = (
+            (self.vars, twin.getVars()),
+            (self.constrs, twin.getConstrs()),
+            (self.genconstrs, twin.getGenConstrs()),
+            (self.sos, twin.getSOSs()),
+        )
+        return Added(*([theirs[part.index] for part in mine] for mine, theirs in parts))
+
 
 def add_classes(model: gp.Model, rules: ClassRules, scores: gp.MVar, prefix: str, added: Added) -> gp.MVar:
     """Binaries (k, n_out) of the classes that belong to `scores` (k, n_scores)."""
