@@ -113,6 +113,40 @@ def test_a_class_of_the_users_own_stays_in_front(env):
         assert type(model) is Logged
 
 
+def test_a_class_of_the_users_own_that_goes_past_us_is_found_out(env):
+    class Direct(gp.Model):
+        def optimize(self):
+            gp.Model.optimize(self)
+
+    with Direct(env=env) as model:
+        predictor = add_predictor_constr(model, NETWORK, small(model)[0])
+        with pytest.raises(
+            InputError, match=r"Direct.optimize has solved the model without the embedded network. Call super\(\).optimize\(\)"
+        ):
+            model.optimize()
+        assert model.SolCount == 0
+        predictor.remove()
+        model.optimize()
+        assert model.Status == gp.GRB.OPTIMAL
+
+
+def test_a_copy_has_the_classes_in_it(model):
+    neural_network = pytest.importorskip("sklearn.neural_network", reason="scikit-learn is not installed")
+    points = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    classifier = neural_network.MLPClassifier(hidden_layer_sizes=(4,), max_iter=300, tol=1e-3, random_state=0)
+    classifier.fit(points, (points.sum(axis=1) > 0).astype(int))
+    x, _ = small(model)
+    predictor = add_predictor_constr(model, classifier, x, output_type="classification")
+    model.addConstr(predictor.output.sum() == 1)
+    model.setObjective(x.sum())
+    model.update()
+    twin = model.copy()
+    predictor.remove()
+    twin.optimize()
+    assert classifier.predict([twin.getAttr("X", twin.getVars()[:2])]) == [1]
+    twin.dispose()
+
+
 @pytest.mark.parametrize("kind", ["variables", "expressions"])
 def test_a_copy_has_the_networks_in_it(kind, model):
     x, _ = small(model)
@@ -121,14 +155,13 @@ def test_a_copy_has_the_networks_in_it(kind, model):
     model.addConstr(x.sum() <= 0.5)
     model.update()
     twin = model.copy()
-    twin.optimize()
+    twin.optimize(max_starts=1)
     mirrored = gp.MVar.fromlist(twin.getVars()[:2])
     inputs = mirrored.X if kind == "variables" else 0.5 * mirrored.X + 0.25
     assert twin.ObjVal == pytest.approx(NETWORK(inputs.reshape(1, 2))[0, 0], abs=1e-6)
     assert model.SolCount == 0
     predictor.remove()
-    twin.reset()
-    assert twin.optimize().objective == pytest.approx(twin.ObjVal)
+    assert twin.optimize(max_starts=1).objective == pytest.approx(twin.ObjVal)
     twin.dispose()
 
 

@@ -125,4 +125,4 @@ def _reject_other(model: gp.Model, columns: list[gp.Var]) -> None:
         name = next(variable.VarName for variable in columns if model.getPWLObj(variable))
         raise InputError(f"optimize: the objective is piecewise linear in '{name}'; dcembed takes linear and convex quadratic objectives.")
     if model.NumScenarios:
-        raise InputError(f"optimize: the model has {model.NumScenarios} scenarios; dcembed solves one. Use model.singleScenarioModel().")
+        raise InputError(f"optimize: the model has {model.NumScenarios} scenarios; dcembed solves one. Set NumScenarios = 0.")

@@ -13,7 +13,7 @@ from typing import Any
 import gurobipy as gp
 
 from dcembed.errors import InputError
-from dcembed.frontends.gurobipy_accept import give_back_starts
+from dcembed.frontends.gurobipy_accept import discard, give_back_starts
 from dcembed.frontends.gurobipy_callback import CODES, ask
 from dcembed.frontends.gurobipy_optimize import optimize
 from dcembed.frontends.gurobipy_state import current_answer, registry, state_of
@@ -168,12 +168,28 @@ for _table, _make in ((REFUSED, _refuse), (REFUSED_IN_CALLBACKS, _refuse_in_call
             setattr(Model, _name, _make(_name, _advice))
 
 
+class _Watched:
+    """In front of a class of the user's own: sees to it that its `optimize` ends in ours."""
+
+    def optimize(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the user's."""
+        drop(self)
+        answered: Any = super().optimize(*args, **kwargs)  # type: ignore[misc]
+        if registry(self) and state_of(self).answer is None:
+            discard(self)
+            raise InputError(
+                f"optimize: {type(self).__name__}.optimize has solved the model without {_count(self)}. Call super().optimize() in it, not "
+                "gp.Model.optimize()."
+            )
+        return answered
+
+
 def adopt(model: gp.Model) -> None:
     """Make a user's model a `Model`. A class of the user's own stays in front, so that its methods are called first."""
     own = type(model)
     if not isinstance(model, Model):
         state_of(model).own_class = own
-        model.__class__ = Model if own is gp.Model else type(own.__name__, (own, Model), {})
+        model.__class__ = Model if own is gp.Model else type(own.__name__, (_Watched, own, Model), {})
 
 
 def release(model: gp.Model) -> None:

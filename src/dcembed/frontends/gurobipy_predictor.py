@@ -302,7 +302,7 @@ class PredictorConstr:
         )
         matched._batch = replace(self._batch, variables=_match(variables, mine, theirs, "input").tolist())
         matched._entries = _write_entries(matched._batch)
-        matched._added = self._added.match(twin)
+        matched._added = self._added.match(self.gp_model, twin)
         registry(twin).append(matched)
         adopt(twin)
 
