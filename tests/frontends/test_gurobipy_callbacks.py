@@ -45,7 +45,7 @@ def test_a_callback_of_gurobi_is_told_of_points_and_subproblems(model, x):
             assert model.cbGet(CODES.MIP_OBJBST) == (seen[-1] if seen else -gp.GRB.INFINITY)
             model._nodes = model.cbGet(CODES.MIP_NODCNT)
 
-    result = model.optimize(callback)
+    result = model.optimize(callback, max_starts=1)
     assert seen == sorted(seen)
     assert len(seen) >= 1
     assert model._nodes == len(result.history)
@@ -53,7 +53,7 @@ def test_a_callback_of_gurobi_is_told_of_points_and_subproblems(model, x):
 
 def test_only_where_it_was_asked_for(model, x):
     seen = []
-    model.optimize(lambda model, where: seen.append(where), [CODES.MIPSOL])
+    model.optimize(lambda model, where: seen.append(where), [CODES.MIPSOL], max_starts=1)
     assert set(seen) == {CODES.MIPSOL}
 
 
@@ -63,12 +63,12 @@ def test_terminate_ends_the_run(model, x):
     assert len(result.history) == 1
     assert model.Status == gp.GRB.INTERRUPTED
     # The next run is not ended by it.
-    assert model.optimize().status is dcembed.Status.LOCALLY_SOLVED
+    assert model.optimize(max_starts=1).status is dcembed.Status.LOCALLY_SOLVED
 
 
 def test_our_own_callback_is_called_with_the_iteration(model, x):
     seen = []
-    result = model.optimize(seen.append)
+    result = model.optimize(seen.append, max_starts=1)
     assert seen == result.history
     assert seen[-1].best == pytest.approx(result.objective)
     assert seen[-1].point == pytest.approx(result.x, abs=1e-6)

@@ -83,7 +83,7 @@ def test_a_model_is_gurobis_own_after_the_last_network_only(model):
     first, second = (add_predictor_constr(model, NETWORK, x) for _ in range(2))
     model.setObjective(second.output.sum())
     first.remove()
-    model.optimize()
+    model.optimize(max_starts=1)
     assert second.get_error().max() <= 1e-6
     second.remove()
     assert type(model) is gp.Model
@@ -142,7 +142,7 @@ def test_a_copy_has_the_classes_in_it(model):
     model.update()
     twin = model.copy()
     predictor.remove()
-    twin.optimize()
+    twin.optimize(max_starts=1)
     assert classifier.predict([twin.getAttr("X", twin.getVars()[:2])]) == [1]
     twin.dispose()
 
@@ -184,7 +184,7 @@ def test_a_file_of_the_model_is_said_to_be_without_the_network(model, tmp_path, 
     predictor = add_predictor_constr(model, NETWORK, x)
     model.write(str(tmp_path / "model.prm"))
     model.setObjective(predictor.output.sum())
-    model.optimize()
+    model.optimize(max_starts=1)
     model.write(str(tmp_path / "model.sol"))
     assert not recwarn.list
     for name in ("my.model.lp", "model.mps", "model.rew.gz"):
@@ -196,7 +196,6 @@ def test_an_iis_is_that_of_the_host(model):
     x, _ = small(model)
     predictor = add_predictor_constr(model, NETWORK, x)
     model.addConstr(predictor.output[0, 0] >= 1e6, name="too_much")
-    model.optimize()
     with pytest.raises(gp.GurobiError) as error:
         model.computeIIS()
     assert "without its networks" in error.value.__notes__[0]
@@ -215,7 +214,7 @@ def test_weights_that_changed_after_the_embedding_are_seen(model):
     with torch.no_grad():
         network[2].bias += 1.0
     model.setObjective(predictor.output.sum())
-    model.optimize()
+    model.optimize(max_starts=1)
     assert predictor.get_error().max() == pytest.approx(1.0, abs=1e-6)
 
 
@@ -227,5 +226,5 @@ def test_weights_of_scikit_learn_that_changed_are_seen(model):
     predictor = add_predictor_constr(model, regressor, x)
     regressor.intercepts_[-1][:] += 1.0
     model.setObjective(predictor.output.sum())
-    model.optimize()
+    model.optimize(max_starts=1)
     assert predictor.get_error().max() == pytest.approx(1.0, abs=1e-6)

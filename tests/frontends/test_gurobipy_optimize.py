@@ -133,7 +133,7 @@ def test_starts_are_set_back(model):
     x, _ = small(model)
     predictor = add_predictor_constr(model, NETWORK, x)
     model.setObjective(predictor.output.sum())
-    optimize(model)
+    optimize(model, max_starts=1)
     model.reset()
     model.update()
     assert model.NumStart == 0

@@ -29,9 +29,9 @@ def solved(request, model, monkeypatch):
     if request.param == "dcembed":
         monkeypatch.setattr(front, "accept", lambda *_: (None, "to see what then"))
         with pytest.warns(UserWarning, match=r"Gurobi does not take the point \(to see what then\)"):
-            result = model.optimize()
+            result = model.optimize(max_starts=1)
     else:
-        result = model.optimize()
+        result = model.optimize(max_starts=1)
     return model, x, predictor, result
 
 
@@ -109,7 +109,7 @@ def test_other_models_are_read_as_ever(solved, env):
 def test_what_a_licence_does_not_carry_is_read_all_the_same(model, recwarn):
     x, predictor = write_small(model)
     rest = model.addMVar(2100, ub=1)
-    result = optimize(model)
+    result = optimize(model, max_starts=1)
     if gp.Model.getAttr(model, "SolCount"):
         pytest.skip("this licence of Gurobi carries any size")
     (warning,) = recwarn
@@ -136,7 +136,7 @@ def test_the_status_says_why_the_run_ended(options, status, model):
 def test_without_a_feasible_point_there_is_a_status_and_nothing_else(model):
     x, predictor = write_small(model)
     model.addConstr(predictor.output[0, 0] >= 1e5)
-    model.optimize()
+    model.optimize(max_starts=1)
     assert (model.Status, model.SolCount) == (gp.GRB.LOCALLY_INFEASIBLE, 0)
     with pytest.raises((AttributeError, gp.GurobiError)):
         _ = x.X
