@@ -15,6 +15,7 @@ from dcembed.frontends import contract  # noqa: E402
 from dcembed.frontends import gurobipy_ as front  # noqa: E402
 from dcembed.frontends.gurobipy_accept import UNDEFINED  # noqa: E402
 from dcembed.frontends.gurobipy_optimize import find_start  # noqa: E402
+from dcembed.frontends.gurobipy_state import STATUS  # noqa: E402
 from dcembed.gurobipy import NoSolutionError, add_predictor_constr, optimize  # noqa: E402
 
 
@@ -34,7 +35,7 @@ def test_the_three_problems_give_what_their_matrices_give(problem, model, tmp_pa
     assert model.ObjVal == pytest.approx(result.objective, abs=1e-6)
     assert model.getAttr("X", model.getVars()) == pytest.approx(result.x, abs=1e-6)
     assert predictor.get_error().max() <= 1e-6
-    assert model.Status == gp.GRB.LOCALLY_OPTIMAL
+    assert model.Status == STATUS[dcembed.Status.LOCALLY_SOLVED]
     assert {name: model.getParamInfo(name)[2] for name in parameters} == parameters
 
 

@@ -38,7 +38,7 @@ def solved(request, model, monkeypatch):
 def test_the_attributes_of_a_solved_model(solved):
     model, _, _, result = solved
     assert model.Runtime == model.runtime == model.getAttr("Runtime") == result.seconds > 0
-    assert model.Status == gp.GRB.LOCALLY_OPTIMAL
+    assert model.Status == STATUS[dcembed.Status.LOCALLY_SOLVED]
     assert model.SolCount == 1
     assert model.ObjVal == pytest.approx(result.objective)
     assert (model.ObjBound, model.MIPGap) == (-np.inf, np.inf)
@@ -137,7 +137,7 @@ def test_without_a_feasible_point_there_is_a_status_and_nothing_else(model):
     x, predictor = write_small(model)
     model.addConstr(predictor.output[0, 0] >= 1e5)
     model.optimize(max_starts=1)
-    assert (model.Status, model.SolCount) == (gp.GRB.LOCALLY_INFEASIBLE, 0)
+    assert (model.Status, model.SolCount) == (STATUS[dcembed.Status.LOCALLY_INFEASIBLE], 0)
     with pytest.raises((AttributeError, gp.GurobiError)):
         _ = x.X
 
