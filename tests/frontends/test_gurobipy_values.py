@@ -118,6 +118,7 @@ def test_what_a_licence_does_not_carry_is_read_all_the_same(model, recwarn):
     assert predictor.output_values == pytest.approx(NETWORK(x.X.reshape(1, 2)), abs=1e-9)
     assert list(rest.X) == list(result.x[3:])
     assert model.ObjVal == result.objective
+    assert model.NumStart == 0
 
 
 def test_every_status_has_its_word_in_gurobi():

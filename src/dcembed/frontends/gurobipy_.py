@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
-from dcembed.frontends.gurobipy_accept import accept, discard
+from dcembed.frontends.gurobipy_accept import accept, discard, give_back_starts
 from dcembed.frontends.gurobipy_state import registry
 from dcembed.frontends.gurobipy_values import remember
 from dcembed.frontends.infinity import unlimited
@@ -63,6 +63,7 @@ def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
     accepted, reason = accept(model, result, extraction.probabilities)
     if accepted is None:
         discard(model)
+        give_back_starts(model)
         warn_user(
             f"Gurobi does not take the point ({reason}), so dcembed itself answers for var.X and model.ObjVal; what Gurobi works out from a "
             "solution of its own, such as constr.Slack, is not available."

@@ -58,12 +58,12 @@ class Model(gp.Model):  # type: ignore[misc]  # Gurobi has no types
             predictor.copy_to(twin)
         return twin
 
-    def reset(self, *args: Any) -> None:
+    def reset(self, *args: Any, **kwargs: Any) -> None:
         """Forget the last answer, so that the next run begins afresh."""
         give_back_starts(self)
         drop(self)
         state_of(self).last_point = None
-        super().reset(*args)
+        super().reset(*args, **kwargs)
 
     def terminate(self) -> None:
         """End the run at its next subproblem."""
