@@ -3,12 +3,12 @@
 Examples
 --------
 >>> import gurobipy as gp
->>> from dcembed.gurobipy import add_predictor_constr, optimize
+>>> from dcembed.gurobipy import add_predictor_constr
 >>> model = gp.Model()  # doctest: +SKIP
 >>> x = model.addMVar(2, lb=-1, ub=1)  # doctest: +SKIP
 >>> predictor = add_predictor_constr(model, network, x)  # doctest: +SKIP
 >>> model.setObjective(predictor.output.sum())  # doctest: +SKIP
->>> optimize(model, time_limit=60)  # doctest: +SKIP
+>>> model.optimize()  # doctest: +SKIP
 """
 
 from dcembed.errors import NoSolutionError
@@ -22,7 +22,8 @@ try:
         add_pipeline_constr,
         add_sequential_constr,
     )
-    from dcembed.frontends.gurobipy_optimize import Model, optimize
+    from dcembed.frontends.gurobipy_model import Model
+    from dcembed.frontends.gurobipy_optimize import optimize
     from dcembed.frontends.gurobipy_predictor import PredictorConstr, add_predictor_constr
     from dcembed.frontends.registered import register_predictor_constr
 except ModuleNotFoundError as error:

@@ -80,6 +80,10 @@ class Iteration:
         Whether the best feasible point has improved since the last iteration: by the candidate, its completion, or a point met on the way.
     kind
         Which step it was: "tangent" on the plain tangents, "bundle" on the cutting-plane model; empty for methods with one kind of step.
+    best
+        Objective of the best feasible point so far, in the sense of the program; NaN before there is one.
+    point
+        All columns at the best feasible point so far; None before there is one.
     """
 
     start: int
@@ -94,6 +98,8 @@ class Iteration:
     solver_status: str
     is_incumbent: bool
     kind: str = ""
+    best: float = np.nan
+    point: Array | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -198,8 +198,7 @@ def test_a_start_on_the_variables_of_the_user_is_enough():
     for variable in x:
         variable.Start = 0.25
     host.model.update()
-    start = find_start(extract(host.model))
-    assert start is not None
+    (start,) = find_start(extract(host.model))
     assert start[:2].tolist() == [0.25, 0.25]
 
 

@@ -1,28 +1,18 @@
-"""gurobipy: a model as Program and Embeddings, and the answer back in `var.X` and `model.ObjVal`.
-
-Gurobi forgets a solution as soon as the model is changed, so nothing of the model may be edited after the last solve. The best point is
-therefore passed as a MIP start, and Gurobi stops at the first solution, which is that point: bounds, rows and objective stay as they are.
-Only mixed-integer models take such a start; the SOS that `add_predictor_constr` puts on one output makes every model one of them.
-"""
+"""gurobipy: a model as Program and Embeddings, and the answer back in `var.X` and `model.ObjVal`."""
 
 from __future__ import annotations
-
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import gurobipy as gp
 import numpy as np
 import scipy.sparse as sp
 
-from dcembed.arrays import Array
-from dcembed.embedded.verify import predict, verify
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
-from dcembed.frontends.gurobipy_predictor import registry
+from dcembed.frontends.gurobipy_accept import accept, discard, give_back_starts
+from dcembed.frontends.gurobipy_state import registry
+from dcembed.frontends.gurobipy_values import remember
 from dcembed.frontends.infinity import unlimited
-from dcembed.frontends.messages import CARRIES
+from dcembed.frontends.messages import CARRIES, warn_user
 from dcembed.frontends.probability import bound_scores, join
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Indicator, Program
@@ -64,83 +54,22 @@ def extract(model: gp.Model) -> Extraction[gp.Model]:
 
 
 def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
-    """Make the best feasible point the solution of the model; the result is returned as it is."""
+    """Make the best feasible point the solution of the model; the result has the point that the model holds."""
     model = extraction.handle
-    _discard_solution(model)
-    for predictor in registry(model):
-        predictor.forget()
+    discard(model)
     if not result.is_feasible or result.x is None:
+        remember(model, result)
         return result
-    x = _within_bounds(result)
-    reason = _pass_solution(model, x, result)
-    if reason is not None:
-        _discard_solution(model)
-        for predictor in registry(model):
-            predictor.keep(x)
-        warnings.warn(
-            f"Gurobi does not take the point ({reason}), so var.X is not set: read result.x[var.index], or the values of the predictors.",
-            stacklevel=4,
+    accepted, reason = accept(model, result, extraction.probabilities)
+    if accepted is None:
+        discard(model)
+        give_back_starts(model)
+        warn_user(
+            f"Gurobi does not take the point ({reason}), so dcembed itself answers for var.X and model.ObjVal; what Gurobi works out from a "
+            "solution of its own, such as constr.Slack, is not available."
         )
-    return result
-
-
-def _within_bounds(result: Result) -> Array:
-    """The best point, moved onto the bounds that it leaves by a rounding error: Gurobi would do so without predicting again."""
-    assert result.x is not None
-    x = predict(result.embeddings, np.clip(result.x, result.program.lb, result.program.ub))
-    return x if verify(result.program, result.embeddings, x).violation <= result.feasibility_tol else result.x
-
-
-def _pass_solution(model: gp.Model, x: Array, result: Result) -> str | None:
-    """Have Gurobi accept `x` as its solution, and nothing else; the reason if it does not."""
-    columns, tolerance = model.getVars(), 2.0 * result.feasibility_tol
-    model.NumStart = 1
-    model.Params.StartNumber = 0
-    model.update()
-    model.setAttr("Start", columns, x.tolist())
-    settings = {
-        "OutputFlag": 0,
-        "SolutionLimit": 1,
-        # Look at complete starts as they are, and improve nothing; if the start is refused, search nothing.
-        "StartNodeLimit": -2,
-        "Heuristics": 0.0,
-        "NodeLimit": 0.0,
-        "IterationLimit": 0.0,
-        "TimeLimit": gp.GRB.INFINITY,
-        "FeasibilityTol": min(max(tolerance, model.Params.FeasibilityTol), 1e-2),
-        # Set back last; without it Gurobi prints a line for each parameter that is set back.
-        "LogToConsole": 0,
-    }
-    with _parameters(model, settings):
-        try:
-            gp.Model.optimize(model)
-        except gp.GurobiError as error:
-            return str(error)
-    if model.SolCount == 0:
-        return "its own tolerances find it infeasible"
-    # Gurobi may move a start by the little by which it violates a row; the networks must agree to what it has made of it.
-    taken = np.array(model.getAttr("X", columns))
-    if not np.allclose(taken, x, rtol=1e-9, atol=tolerance) or verify(result.program, result.embeddings, taken).violation > tolerance:
-        return "it made another one of it"
-    return None
-
-
-def _discard_solution(model: gp.Model) -> None:
-    with _parameters(model, {"OutputFlag": 0, "LogToConsole": 0}):
-        model.reset()
-
-
-@contextmanager
-def _parameters(model: gp.Model, settings: dict[str, Any]) -> Iterator[None]:
-    """Parameters of the model for a while, set back in the same order."""
-    before = {name: model.getParamInfo(name)[2] for name in settings}
-    try:
-        for name, value in settings.items():
-            model.setParam(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            model.setParam(name, value)
+    remember(model, accepted or result, is_held=accepted is None)
+    return accepted or result
 
 
 def _indicators(model: gp.Model) -> list[Indicator]:
@@ -197,4 +126,4 @@ def _reject_other(model: gp.Model, columns: list[gp.Var]) -> None:
         name = next(variable.VarName for variable in columns if model.getPWLObj(variable))
         raise InputError(f"optimize: the objective is piecewise linear in '{name}'; dcembed takes linear and convex quadratic objectives.")
     if model.NumScenarios:
-        raise InputError(f"optimize: the model has {model.NumScenarios} scenarios; dcembed solves one. Use model.singleScenarioModel().")
+        raise InputError(f"optimize: the model has {model.NumScenarios} scenarios; dcembed solves one. Set NumScenarios = 0.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import gurobipy as gp
 import numpy as np
@@ -19,6 +20,12 @@ class Added:
     constrs: list[gp.Constr] = field(default_factory=list)
     genconstrs: list[gp.GenConstr] = field(default_factory=list)
     sos: list[gp.SOS] = field(default_factory=list)
+
+    def match(self, model: gp.Model, twin: gp.Model) -> Added:
+        """The same in a copy of the model."""
+        readers = gp.Model.getVars, gp.Model.getConstrs, gp.Model.getGenConstrs, gp.Model.getSOSs
+        parts = self.vars, self.constrs, self.genconstrs, self.sos
+        return Added(*(_counterparts(part, read(model), read(twin)) for part, read in zip(parts, readers, strict=True)))
 
 
 def add_classes(model: gp.Model, rules: ClassRules, scores: gp.MVar, prefix: str, added: Added) -> gp.MVar:
@@ -48,3 +55,9 @@ def tie(model: gp.Model, outputs: gp.MVar, classes: gp.MVar, prefix: str, added:
 def as_entries(variables: gp.MVar) -> Array:
     """An object array of the variables."""
     return np.array(variables.tolist(), dtype=object).reshape(variables.shape)
+
+
+def _counterparts(part: list[Any], mine: list[Any], theirs: list[Any]) -> list[Any]:
+    """By place: each thing of a model is one object, and a general constraint does not know its number."""
+    place = {id(thing): number for number, thing in enumerate(mine)}
+    return [theirs[place[id(thing)]] for thing in part]

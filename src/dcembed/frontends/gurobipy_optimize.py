@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import gurobipy as gp
@@ -11,37 +12,29 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends import gurobipy_
 from dcembed.frontends.contract import Extraction, solve_model
-from dcembed.frontends.gurobipy_predictor import registry
+from dcembed.frontends.gurobipy_accept import UNDEFINED, give_back_starts
+from dcembed.frontends.gurobipy_callback import hear
+from dcembed.frontends.gurobipy_state import registry, state_of
+from dcembed.frontends.gurobipy_values import drop
 from dcembed.frontends.infinity import INFINITY
 from dcembed.options import Options
 from dcembed.result import Result
 
-# Gurobi gives this for a start that was not set.
-UNDEFINED = 1e101
 
-
-class Model(gp.Model):  # type: ignore[misc]  # Gurobi has no types
-    """A gurobipy model whose `optimize` minds the embedded networks; without any it is Gurobi's own."""
-
-    def optimize(self, callback: Any = None, wheres: Any = None, *, time_limit: float | None = None, **options: Any) -> Result | None:
-        """Solve with `dcembed.gurobipy.optimize`, or with Gurobi where nothing is embedded.
-
-        `callback` is called with each `dcembed.Iteration`, or, where nothing is embedded, by Gurobi with (model, where).
-        """
-        if registry(self):
-            return optimize(self, time_limit, **({} if callback is None else {"callback": callback}), **options)
-        if time_limit is not None or options:
-            raise InputError("optimize: no network is embedded in the model, so Gurobi solves it; use its parameters, such as TimeLimit.")
-        super().optimize(*(argument for argument in (callback, wheres) if argument is not None))
-        return None
-
-
-def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> Result:
+def optimize(
+    model: gp.Model,
+    time_limit: float | None = None,
+    start: Any = None,
+    callback: Callable[..., Any] | None = None,
+    wheres: Collection[int] | None = None,
+    **options: Any,
+) -> Result:
     """Find a good feasible point of a gurobipy model with embedded networks, and put it into the model.
 
     Afterwards `var.X` and `model.ObjVal` are those of the best feasible point, with every output at its prediction, and
-    `model.Status` is SOLUTION_LIMIT: a feasible point, not proven optimal. Without a feasible point `model.SolCount` is 0.
-    Everything else in the model is as it was, but for `var.Start`, which is the best point as well.
+    `model.Status` says why the run ended, LOCALLY_OPTIMAL (before Gurobi 13: SUBOPTIMAL) for a local solution. Without a feasible point
+    `model.SolCount` is 0. Everything else in the model is as it was, but for `var.Start`, which is the best point as well until the
+    next run, `reset()` or `remove()`.
 
     Parameters
     ----------
@@ -50,7 +43,12 @@ def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None
     time_limit
         Seconds. None takes the model's parameter TimeLimit.
     start
-        A point, or several, in the order of `model.getVars()`. None takes `var.Start` where every variable that is no output has it.
+        A point, or several, in the order of `model.getVars()`. None takes `var.Start` where every variable that is no output has it,
+        and the best point of the last run.
+    callback
+        Called with each `dcembed.Iteration`, or, if it has two arguments without a default, with (model, where) as Gurobi does.
+    wheres
+        Where a callback of Gurobi's is called; None for everywhere.
     options
         Of `dcembed.Options`. `verbose`, `seed` and `threads` are those of the model's OutputFlag, Seed and Threads if not given, and
         `solver` is "gurobi"; where its licence does not carry a subproblem, an open solver goes on and the log says so.
@@ -64,22 +62,33 @@ def optimize(model: gp.Model, time_limit: float | None = None, start: Any = None
     given = {"solver": "gurobi", **_settings(model), **options}
     if time_limit is not None:
         given["time_limit"] = time_limit
-    settings = Options(**given)
+    settings = Options(callback=hear(model, callback, wheres), **given)
+    give_back_starts(model)
+    drop(model)
     if start is not None:
         return solve_model(gurobipy_, model, settings, lambda _: start)
     # To Gurobi a start is a hint, and this one is often that of an earlier run on other data.
     return solve_model(gurobipy_, model, settings, find_start, is_hint=True)
 
 
-def find_start(extraction: Extraction[gp.Model]) -> Array | None:
-    """`var.Start`, if every variable that is no prediction, and was not created for one, has it."""
+def find_start(extraction: Extraction[gp.Model]) -> list[Array] | None:
+    """`var.Start` and the best point of the last run, each if every variable has it that is no prediction and was not created for one."""
     model = extraction.handle
-    start = np.array(model.getAttr("Start", model.getVars()), dtype=np.float64) if model.NumStart else np.full(model.NumVars, UNDEFINED)
-    created = [variable.index for predictor in registry(model) for variable in predictor.vars if start[variable.index] == UNDEFINED]
-    start[created] = 0.0
-    for embedding in extraction.embeddings:
-        start[embedding.outputs] = 0.0
-    return start if (np.abs(start) < INFINITY).all() else None
+    columns = model.getVars()
+    starts = [np.array(model.getAttr("Start", columns), dtype=np.float64)] if model.NumStart else []
+    if (last := state_of(model).last_point) is not None:
+        start = np.full(len(columns), UNDEFINED)
+        for variable, value in zip(*last, strict=True):
+            # That of a variable which was removed is negative.
+            if variable.index >= 0:
+                start[variable.index] = value
+        starts.append(start)
+    created = [variable.index for predictor in registry(model) for variable in predictor.vars]
+    for start in starts:
+        start[[column for column in created if start[column] == UNDEFINED]] = 0.0
+        for embedding in extraction.embeddings:
+            start[embedding.outputs] = 0.0
+    return [start for start in starts if (np.abs(start) < INFINITY).all()] or None
 
 
 def _settings(model: gp.Model) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """`add_predictor_constr` for gurobipy, with the arguments of gurobi-ml: what is embedded where in a gurobipy model.
 
-A network adds no constraint that Gurobi sees. What is written down here is read by `gurobipy_.optimize`.
+A network adds no constraint that Gurobi sees. What is written down here is read by `gurobipy_.extract`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import gurobipy as gp
@@ -20,6 +22,8 @@ from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
 from dcembed.frontends.gurobipy_classes import Added, add_classes, as_entries, tie
+from dcembed.frontends.gurobipy_model import adopt, release
+from dcembed.frontends.gurobipy_state import registry
 from dcembed.frontends.links import without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
@@ -48,6 +52,7 @@ def add_predictor_constr(
     gp_model
         The model. It gets the output variables, unless they are given, and one SOS constraint on a single output, which restricts
         nothing: with it Gurobi takes the answer as a solution of the model. No binaries, but for those of classes.
+        It becomes a `dcembed.gurobipy.Model`, whose `optimize()` minds the network, until `remove()` of the last one.
     predictor
         Anything `dcembed.load_network` takes, or what was registered with `register_predictor_constr`.
     input_vars
@@ -110,6 +115,7 @@ def embed_predictor(
     labels = (input_vars.index, input_vars.columns) if hasattr(input_vars, "columns") and hasattr(input_vars, "index") else None
     embedded = PredictorConstr(gp_model, predictor, network, batch, entries, scores, output, added, meaning, labels, name or "")
     registry(gp_model).append(embedded)
+    adopt(gp_model)
     if verbose:
         embedded.print_stats()
     return embedded
@@ -148,14 +154,6 @@ def _add_outputs(
     added.sos.append(model.addSOS(gp.GRB.SOS_TYPE1, [scores[0, 0].item()]))
     model.update()
     return scores, output, added
-
-
-def registry(model: gp.Model) -> list[PredictorConstr]:
-    """What was embedded in a model, in order."""
-    if not hasattr(model, "_dcembed"):
-        model._dcembed = []
-    registered: list[PredictorConstr] = model._dcembed
-    return registered
 
 
 class PredictorConstr:
@@ -198,8 +196,6 @@ class PredictorConstr:
         self._entries = entries
         self._added = added
         self._labels = labels
-        # The best point (k, n_in), (k, n_out), only where Gurobi could not be given it.
-        self._point: tuple[Array, Array] | None = None
 
     @property
     def input(self) -> gp.MVar | Array:
@@ -279,6 +275,8 @@ class PredictorConstr:
             self.gp_model.remove(kind)
             kind.clear()
         self.gp_model.update()
+        if not registered:
+            release(self.gp_model)
 
     def embed(self, columns: list[gp.Var]) -> Embedding:
         """The embedding over the variables of the model."""
@@ -292,25 +290,29 @@ class PredictorConstr:
         found = [_find_columns(as_entries(part).reshape(-1), columns, "output") for part in used]
         return Probabilities(*found) if found else NO_PROBABILITIES
 
-    def keep(self, x: Array) -> None:
-        """Remember the values of a point, in the order of the model's variables, that Gurobi could not be given."""
-        inputs = np.array([variable.index for variable in self._batch.variables], dtype=np.int64)
-        outputs = np.array([variable.index for variable in as_entries(self.output).reshape(-1)], dtype=np.int64)
-        self._point = self._batch.values(x[inputs]), x[outputs].reshape(self.output.shape)
-
-    def forget(self) -> None:
-        """Drop what `keep` was given."""
-        self._point = None
+    def copy_to(self, twin: gp.Model) -> None:
+        """Embed the same network at the same place of a copy of the model."""
+        mine, theirs = self.gp_model.getVars(), twin.getVars()
+        variables = np.empty(len(self._batch.variables), dtype=object)
+        variables[:] = self._batch.variables
+        matched = copy(self)
+        matched.gp_model = twin
+        matched.scores, matched.output = (
+            gp.MVar.fromlist(_match(as_entries(part), mine, theirs, "output").tolist()) for part in (self.scores, self.output)
+        )
+        matched._batch = replace(self._batch, variables=_match(variables, mine, theirs, "input").tolist())
+        matched._entries = _write_entries(matched._batch)
+        matched._added = self._added.match(self.gp_model, twin)
+        registry(twin).append(matched)
+        adopt(twin)
 
     def _values(self) -> tuple[Array, Array]:
-        if self._point is not None:
-            return self._point
         try:
             values = np.array(self.gp_model.getAttr("X", self._batch.variables), dtype=np.float64)
             return self._batch.values(values), np.asarray(self.output.X)
-        except gp.GurobiError:
+        except (gp.GurobiError, AttributeError):
             message = "The model has no solution: it was not optimized, changed since, or no feasible point was found."
-            raise NoSolutionError(f"{message} Call dcembed.gurobipy.optimize(model) first.") from None
+            raise NoSolutionError(f"{message} Call model.optimize() first.") from None
 
 
 def _read_entries(value: Any, what: str) -> Array:
@@ -362,3 +364,19 @@ def _find_columns(variables: Any, columns: list[gp.Var], what: str) -> Array:
                 "model. Call remove() on what add_predictor_constr returned."
             )
     return np.array(numbers, dtype=np.int64)
+
+
+def _match(variables: Array, mine: list[gp.Var], theirs: list[gp.Var], what: str) -> Array:
+    """The variables of a copy of the model in the places of those of the model."""
+    matched = np.empty(variables.shape, dtype=object)
+    matched.reshape(-1)[:] = [theirs[number] for number in _find_columns(variables.reshape(-1), mine, what)]
+    return matched
+
+
+def _write_entries(batch: Batch) -> Array:
+    """Inputs (k, n_in) as expressions, or as variables where they are nothing more."""
+    entries = np.empty(batch.constant.size, dtype=object)
+    entries[:] = batch.variables if batch.is_plain else [gp.LinExpr(constant) for constant in batch.constant.reshape(-1)]
+    for variable, number, coefficient in [] if batch.is_plain else zip(batch.variables, batch.entry, batch.coefficient, strict=True):
+        entries[number] += coefficient * variable
+    return entries.reshape(batch.shape)

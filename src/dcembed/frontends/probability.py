@@ -62,21 +62,20 @@ def fill_in(result: AnyResult, probabilities: Probabilities) -> AnyResult:
     """The result with every probability at the value that belongs to its score."""
     if result.x is None or not probabilities.columns.size:
         return result
-    return replace(
-        result, x=_filled(result.x, probabilities), incumbent_points=[_filled(x, probabilities) for x in result.incumbent_points]
-    )
+    return replace(result, x=fill(result.x, probabilities), incumbent_points=[fill(x, probabilities) for x in result.incumbent_points])
+
+
+def fill(x: Array, probabilities: Probabilities) -> Array:
+    """A point with every probability at the value that belongs to its score."""
+    filled = x.copy()
+    filled[probabilities.columns] = expit(x[probabilities.scores])
+    return filled
 
 
 def join(parts: Sequence[Probabilities]) -> Probabilities:
     """All in one."""
     all_parts = [NO_PROBABILITIES, *parts]
     return Probabilities(np.concatenate([part.columns for part in all_parts]), np.concatenate([part.scores for part in all_parts]))
-
-
-def _filled(x: Array, probabilities: Probabilities) -> Array:
-    filled = x.copy()
-    filled[probabilities.columns] = expit(x[probabilities.scores])
-    return filled
 
 
 def _check_use(program: Program, embeddings: Sequence[Embedding], columns: Array, rows: sp.csr_array) -> None:

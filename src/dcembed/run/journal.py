@@ -114,6 +114,8 @@ class Journal:
             solver_status=step.message,
             is_incumbent=self._has_news(),
             kind=step.kind,
+            best=self._best,
+            point=self.incumbent.points[-1] if self.incumbent.points else None,
         )
         self.history.append(record)
         self.log.iteration(record, self._best)
