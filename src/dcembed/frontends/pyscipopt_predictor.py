@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyscipopt
@@ -13,6 +12,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, NoSolutionError, OptionError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
+from dcembed.frontends.pyscipopt_plugin import hook, register, unregister
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -56,7 +56,8 @@ def add_predictor_constr(
         output = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
         check_variables(output, pyscipopt.Variable)
     predictor_constr = PredictorConstr(network, batch, entries, output, output_vars is None)
-    registry(scip_model).append(predictor_constr)
+    predictor_constr.predictor = predictor
+    register(scip_model, predictor_constr)
     return predictor_constr
 
 
@@ -67,6 +68,8 @@ class PredictorConstr:
     ----------
     network
         What is embedded.
+    predictor
+        What the user gave; `get_error` reads it again.
     input
         Entries of shape (k, n_in).
     output
@@ -75,6 +78,7 @@ class PredictorConstr:
 
     def __init__(self, network: Network, batch: Batch, entries: Array, output: Array, created: bool) -> None:
         self.network = network
+        self.predictor: Any = network
         self.input = entries
         self.output = output
         self._batch = batch
@@ -92,9 +96,13 @@ class PredictorConstr:
         return self._values()[1]
 
     def get_error(self, eps: float | None = None) -> Array:
-        """|f(input) - output| at that point, shape (k, n_out); with `eps`, entries above it are printed."""
+        """|f(input) - output| at that point, shape (k, n_out), where f is the predictor as it is now; with `eps`, entries above it are printed."""
         inputs, outputs = self._values()
-        return prediction_error(self.network, inputs, outputs, eps)
+        return prediction_error(load_network(self.predictor), inputs, outputs, eps)
+
+    def remove(self) -> None:
+        """Take the network out of the model. Its output variables stay, as free ones."""
+        unregister(self)
 
     def print_stats(self, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""
@@ -108,6 +116,18 @@ class PredictorConstr:
         outputs = column_numbers(np.asarray(self.output, dtype=object).reshape(-1), numbers, "an output of a predictor")
         return self._batch.embed(self.network, inputs, outputs.reshape(self.output.shape), num_columns)
 
+    @property
+    def variables(self) -> list[Any]:
+        """Those of the inputs, one per term, then those of the outputs."""
+        return [*self._batch.variables, *np.asarray(self.output, dtype=object).reshape(-1)]
+
+    def holds(self, value: Callable[[Any], float], tolerance: float) -> bool:
+        """Whether the outputs are the predictions where `value` gives the values of variables."""
+        values = np.array([value(variable) for variable in self.variables], dtype=np.float64)
+        inputs, outputs = np.split(values, [len(self._batch.variables)])
+        error = np.abs(self.network(self._batch.values(inputs)).reshape(-1) - outputs)
+        return bool((error <= tolerance * np.maximum(1.0, np.abs(outputs))).all())
+
     def keep(self, point: tuple[Array, Array] | None) -> None:
         """Set the values of inputs and outputs; None for no solution."""
         self._point = point
@@ -118,13 +138,9 @@ class PredictorConstr:
         return self._point
 
 
-# Nothing of a PredictorConstr refers to its model, so that a model that nobody uses any more is freed.
-_REGISTRY: WeakKeyDictionary[pyscipopt.Model, list[PredictorConstr]] = WeakKeyDictionary()
-
-
 def registry(scip: pyscipopt.Model) -> list[PredictorConstr]:
-    """What was embedded in a model, in order."""
-    return _REGISTRY.setdefault(scip, [])
+    """What was embedded in a model, in order. Nothing of a PredictorConstr refers to its model, so that the model can be freed."""
+    return hook(scip).predictors
 
 
 def column_numbers(variables: Any, numbers: Mapping[int, int], what: str) -> Array:
