@@ -16,6 +16,7 @@ omlt = pytest.importorskip("omlt")
 from omlt.io import load_onnx_neural_network  # noqa: E402
 from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation  # noqa: E402
 from omlt.neuralnet.layer import ConvLayer2D, DenseLayer, IndexMapper, InputLayer, PoolingLayer2D  # noqa: E402
+from tests.frontends.pyomo_models import written  # noqa: E402
 
 from dcembed.omlt import DCEmbedFormulation, load_definition  # noqa: E402
 
@@ -95,11 +96,10 @@ def build_miqp():
 def test_the_same_objective_as_the_matrix_form(build, problem, tmp_path):
     expected = dcembed.solve(*problem.matrices(), options={"verbose": False})
     m = build()
-    m.write(str(tmp_path / "before.lp"), io_options={"symbolic_solver_labels": True})
+    before = written(m, tmp_path / "before.lp")
     solve(m)
-    m.write(str(tmp_path / "after.lp"), io_options={"symbolic_solver_labels": True})
     assert abs(m.o.sense * pyo.value(m.o) - expected.objective) < 1e-6
-    assert (tmp_path / "before.lp").read_text() == (tmp_path / "after.lp").read_text()
+    assert written(m, tmp_path / "after.lp") == before
 
 
 SCALING = {"offset_inputs": [1.0, 20.0], "factor_inputs": [2.0, 30.0], "offset_outputs": [5.0], "factor_outputs": [4.0]}
