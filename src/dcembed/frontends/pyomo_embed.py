@@ -123,9 +123,9 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
             f"embed on '{block.name}': inputs has {len(rows)} rows but outputs has {len(targets)}. Give one row of outputs for each row of inputs."
         )
     component = NetworkConstraint()
-    component.embedded = EmbeddedNetwork(block.name, network, rows, targets, source, component)
+    component.embedded = embedded = EmbeddedNetwork(block.name, network, rows, targets, source, component)
     block.add_component(unique_component_name(block, COMPONENT), component)
-    return component.embedded
+    return embedded
 
 
 def embedded_networks(model: Any) -> Iterator[EmbeddedNetwork]:

@@ -118,7 +118,7 @@ def working_copy(scip: pyscipopt.Model) -> tuple[int, Array]:
     return scip.getNConss(), np.array(bounds)
 
 
-class NetworkHandler(pyscipopt.Conshdlr):
+class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
     """Lets no point pass at which an output is not the prediction."""
 
     def __init__(self, shared: Hook) -> None:
@@ -176,7 +176,7 @@ class NetworkHandler(pyscipopt.Conshdlr):
         )
 
 
-class RootHandler(pyscipopt.Eventhdlr):
+class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
     """Runs dcembed when SCIP takes up the root node, and stops SCIP after it."""
 
     def __init__(self, shared: Hook) -> None:
