@@ -8,8 +8,6 @@ comes from. So SCIP's own clock, bounds and solutions are those of the run, and 
 from __future__ import annotations
 
 import atexit
-import signal
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -200,7 +198,6 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
         if not shared.predictors:
             return
         shared.result = shared.error = None
-        _hear_interrupts()
         try:
             shared.result = (shared.run or _RUNS[0])(scip)
         except BaseException as error:
@@ -212,10 +209,3 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
             shared.left = working_copy(scip)
             if shared.result is None or shared.result.status is not Status.HOST_INFEASIBLE:
                 scip.interruptSolve()
-
-
-def _hear_interrupts() -> None:
-    """SCIP takes Ctrl-C for itself while it solves; the run has to see it."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is threading.main_thread() and handler is not None:
-        signal.signal(signal.SIGINT, handler)
