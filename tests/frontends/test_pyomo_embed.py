@@ -148,3 +148,22 @@ def test_mistakes_in_embed(arguments, message):
     with pytest.raises(InputError) as error:
         dcembed.pyomo.embed(*arguments(m))
     assert str(error.value) == message
+
+
+def test_weights_changed_after_embedding_show_in_the_error():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)).double()
+    m = box_model()
+    embedded = dcembed.pyomo.embed(m.nn, model, inputs=m.x)
+    m.o = pyo.Objective(expr=m.nn.outputs[0])
+    solve(m)
+    clone = m.clone()
+    assert embedded.get_error().max() <= 1e-9
+    with torch.no_grad():
+        model[2].bias += 0.5
+    now = model(torch.tensor(embedded.input_values)).detach().numpy()
+    assert embedded.get_error() == pytest.approx(np.array([[0.5]]))
+    assert embedded.get_error() == pytest.approx(np.abs(now - embedded.output_values))
+    # A clone has the values, and is compared with the same model of the user.
+    assert clone.nn.dcembed_network() == pytest.approx(0.5)

@@ -23,6 +23,7 @@ from dcembed.frontends.pyomo_solver import termination  # noqa: E402
 def test_the_results_say_what_is_known():
     results = solve(build_milp(gdp=False))
     assert results.solver.status == SolverStatus.ok
+    assert 0 < float(results.Solver[0].Time) == float(results.solver.wallclock_time)
     assert results.solver.termination_condition == TerminationCondition.locallyOptimal
     assert results.solver.message.startswith("LOCALLY_SOLVED: The procedure has converged")
     # A feasible point of a maximization bounds the optimum from below; nothing is known from above.

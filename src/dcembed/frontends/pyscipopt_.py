@@ -1,7 +1,7 @@
 """PySCIPOpt: a model as Program and Embeddings, and the answer back as a solution that SCIP keeps.
 
-A network adds no constraint that SCIP sees. The best point is added to the solutions that SCIP keeps with an unsolved problem, so that
-`scip.getVal`, `scip.getBestSol` and `scip.getObjVal` read it; the problem itself is not touched.
+A network adds no constraint to the problem. It is read as the user wrote it, in whatever stage SCIP is, and the best point becomes a solution
+of SCIP, so that `scip.getVal`, `scip.getBestSol` and `scip.getObjVal` read it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ def add_predictor_constr(
     Parameters
     ----------
     scip_model
-        The model. It gets the output variables, unless they are given, and nothing else.
+        The model. Its problem gets the output variables, unless they are given, and nothing else; SCIP gets two plugins, by which
+        `scip.optimize()` solves the model with the network in it.
     predictor
         Anything `dcembed.load_network` takes.
     input_vars
