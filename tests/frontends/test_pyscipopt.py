@@ -403,6 +403,32 @@ def test_a_model_that_scip_has_solved_must_be_freed_first(model):
     assert optimize(model).is_feasible
 
 
+def test_a_point_is_kept_where_scip_has_given_up(model):
+    _, v = inputs_of(model)
+    predictor = add_predictor_constr(model, NETWORK, v)
+    extraction = front.extract(model)
+    result = dcembed.solve(extraction.program, extraction.embeddings, options={"verbose": False, "max_starts": 1})
+    model.addCons(v[0] + v[1] >= 3, name="hopeless")
+    model.optimize()
+    assert model.getStageName() == "SOLVED"
+    front.restore(extraction, result)
+    assert model.getVal(v[0]) == pytest.approx(result.x[[w.ptr() for w in extraction.handle.variables].index(v[0].ptr())])
+    assert predictor.get_error().max() <= 1e-9
+
+
+def test_an_error_does_not_keep_the_model_alive():
+    model = scip.Model()
+    _, v = inputs_of(model)
+    add_predictor_constr(model, NETWORK, v)
+    add_sos(model, v, None)
+    with pytest.raises(InputError):
+        optimize(model, verbose=False)
+    reference = weakref.ref(model)
+    del model, v
+    gc.collect()
+    assert reference() is None
+
+
 def test_a_model_without_networks_is_for_scip(model):
     with pytest.raises(InputError, match="no network is embedded in the model"):
         optimize(model)

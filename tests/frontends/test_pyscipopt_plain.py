@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dcembed.frontends.pyscipopt_plugin import hook  # noqa: E402
 from dcembed.pyscipopt import add_predictor_constr, optimize  # noqa: E402
 
 NETWORK = make_network(2, (5,), 0)
+ROOT = Path(__file__).parents[2]
 
 
 def build(sense="minimize"):
@@ -97,9 +99,13 @@ def test_what_scip_says_after_a_run(way):
 @pytest.mark.parametrize("way", [lambda model: model.optimize(), optimize], ids=["scip's", "ours"])
 def test_an_infeasible_host_is_infeasible_to_scip(way):
     model, x, _ = build()
-    model.addCons(x[0] + x[1] >= 3)
+    hopeless = model.addCons(x[0] + x[1] >= 3)
     way(model)
     assert (model.getStatus(), model.getNSols()) == ("infeasible", 0)
+    model.freeTransform()
+    model.delCons(hopeless)
+    way(model)
+    assert model.getNSols() >= 1
 
 
 def test_a_time_limit_is_one_to_scip():
@@ -111,7 +117,7 @@ def test_a_time_limit_is_one_to_scip():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_nothing_that_can_be_asked_after_a_run_ends_the_interpreter():
-    run = subprocess.run([sys.executable, "-m", "tests.frontends.scip_getters"], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-m", "tests.frontends.scip_getters"], capture_output=True, text=True, check=True, cwd=ROOT)
     for line in run.stdout.splitlines():
         _, number, *crashed = line.split()
         assert int(number) > 150
@@ -222,5 +228,5 @@ assert model.getNSols() == 1
 
 @pytest.mark.parametrize("script", [ALIVE, INTERRUPTED], ids=["a model alive at exit", "Ctrl-C"])
 def test_scripts_end_as_they_should(script):
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert run.returncode == 0, run.stderr

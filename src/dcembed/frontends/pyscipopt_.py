@@ -140,6 +140,9 @@ def restore(extraction: Extraction[ScipModel], result: Result) -> ScipResult:
     for predictor, embedding in zip(registry(scip), extraction.embeddings, strict=True):
         predictor.keep((embedding.points(result.x), result.x[embedding.outputs]) if result.is_feasible and result.x is not None else None)
     if result.is_feasible:
+        if scip.getStageName() == "SOLVED":
+            # SCIP has given the problem up, and takes solutions again once it has forgotten that.
+            scip.freeTransform()
         solution = scip.createOrigSol()
         for variable in [*model.variables, *(item.slack for item in model.indicators)]:
             scip.setSolVal(solution, variable, values[variable.ptr()])

@@ -65,9 +65,10 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     finally:
         shared.run = None
     shared.left = working_copy(scip)
-    if shared.error is not None:
+    error, shared.error = shared.error, None
+    if error is not None:
         scip.freeTransform()
-        raise shared.error
+        raise error
     # Where SCIP sees at once that the model is infeasible it takes up no node.
     return shared.result if isinstance(shared.result, ScipResult) else run(scip)
 

@@ -11,7 +11,7 @@ import atexit
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 import pyscipopt
@@ -40,22 +40,25 @@ class Predictor(Protocol):
 
 @dataclass
 class Hook:
-    """What SCIP and dcembed tell each other about a model. Nothing in it refers to the model, so that the model can be freed.
+    """What SCIP and dcembed tell each other about a model. Nothing in it keeps the model alive.
 
     Parameters
     ----------
+    model
+        A weak reference to the model itself; some versions of PySCIPOpt give plugins a proxy only.
     predictors
         What is embedded in the model, in order.
     run
         What is done at the root; None for what `runs_in_scip` was put on.
     result, error
-        How the last run ended; both None if SCIP ended before it.
+        How the last run ended; both None if SCIP ended before it. An error refers to the model, and stays here only until it is raised.
     left
         The `working_copy` after the last run.
     is_included
         Whether the plugins are in SCIP.
     """
 
+    model: ReferenceType[pyscipopt.Model]
     predictors: list[Any] = field(default_factory=list)
     run: Callable[[pyscipopt.Model], Result] | None = None
     result: Result | None = None
@@ -77,7 +80,7 @@ def _leave_to_the_system() -> None:
 
 def hook(scip: pyscipopt.Model) -> Hook:
     """That of a model; a new one knows no network."""
-    return _HOOKS.setdefault(scip, Hook())
+    return _HOOKS.setdefault(scip, Hook(ref(scip)))
 
 
 def register(scip: pyscipopt.Model, predictor: Predictor) -> None:
@@ -124,7 +127,8 @@ class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
         self.rounds: int | None = None
 
     def consinitpre(self, constraints: Any) -> None:
-        """The run reads the problem as the user wrote it: presolving would be for nothing."""
+        """The run reads the problem as the user wrote it: presolving would be for nothing. What an earlier run has found is forgotten."""
+        self.shared.result = None
         if self.shared.predictors and self.model.getParam("limits/time") > 0:
             self.rounds = self.model.getParam(ROUNDS)
             self.model.setParam(ROUNDS, 0)
@@ -194,17 +198,17 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
 
     def eventexec(self, event: Any) -> None:
         """Run, unless the networks were removed."""
-        shared, scip = self.shared, self.model
-        if not shared.predictors:
+        shared, scip = self.shared, self.shared.model()
+        if scip is None or not shared.predictors:
             return
         shared.result = shared.error = None
         try:
             shared.result = (shared.run or _RUNS[0])(scip)
         except BaseException as error:
-            shared.error = error
             if shared.run is None:
                 # PySCIPOpt prints it and lets scip.optimize() raise.
                 raise
+            shared.error = error
         finally:
             shared.left = working_copy(scip)
             if shared.result is None or shared.result.status is not Status.HOST_INFEASIBLE:
