@@ -199,34 +199,26 @@ def test_copies_without_the_network_are_not_made(way):
     scip.Model(sourceModel=model)
 
 
-ALIVE = """
-import sys
-from tests.frontends.test_pyscipopt_plain import build
-model, _, _ = build()
-model.setParam("limits/time", 0.1)
-model.optimize()
-sys.kept = model
-"""
-INTERRUPTED = """
-import os, signal, threading
+SCRIPT = """
+import os, signal, sys, threading
 import pyscipopt
 from tests.frontends.problems import make_network
 from dcembed.frontends.pyscipopt_plugin import hook
 from dcembed.pyscipopt import add_predictor_constr
 
 model = pyscipopt.Model()
-x = [model.addVar(lb=-1, ub=1, vtype="C") for _ in range(20)]
+x = [model.addVar(lb=-1, ub=1) for _ in range(20)]
 predictor = add_predictor_constr(model, make_network(20, (60, 60), 0), x)
 model.setObjective(predictor.output[0, 0])
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 model.optimize()
 assert hook(model).result.status.name == "INTERRUPTED", hook(model).result
 assert model.getStatus() == "userinterrupt"
 assert model.getNSols() == 1
+sys.kept = model
 """
 
 
-@pytest.mark.parametrize("script", [ALIVE, INTERRUPTED], ids=["a model alive at exit", "Ctrl-C"])
-def test_scripts_end_as_they_should(script):
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, cwd=ROOT)
+def test_ctrl_c_is_heard_and_a_model_alive_at_exit_does_not_crash():
+    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert run.returncode == 0, run.stderr
