@@ -210,7 +210,7 @@ model = pyscipopt.Model()
 x = [model.addVar(lb=-1, ub=1) for _ in range(20)]
 predictor = add_predictor_constr(model, make_network(20, (60, 60), 0), x)
 model.setObjective(predictor.output[0, 0])
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 model.optimize()
 assert hook(model).result.status.name == "INTERRUPTED", hook(model).result
 assert model.getStatus() == "userinterrupt"
