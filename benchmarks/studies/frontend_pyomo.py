@@ -50,7 +50,8 @@ def measure(model: pyo.ConcreteModel, repeats: int = REPEATS) -> tuple[float, fl
     writing, reading = [], []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(repeats):
-            writing.append(_seconds(lambda: model.write(str(Path(folder) / "model.lp"))))
+            with dcembed.pyomo.without_networks(model):
+                writing.append(_seconds(lambda: model.write(str(Path(folder) / "model.lp"))))
             reading.append(_seconds(lambda: dcembed.pyomo.extract(model)))
     return min(writing), min(reading)
 

@@ -3,13 +3,15 @@
 Examples
 --------
 >>> import pyscipopt
->>> from dcembed.pyscipopt import add_predictor_constr, optimize
+>>> from dcembed.pyscipopt import add_predictor_constr
 >>> scip = pyscipopt.Model()
 >>> x = [scip.addVar(lb=-1, ub=1) for _ in range(2)]
 >>> predictor = add_predictor_constr(scip, network, x)  # doctest: +SKIP
 >>> scip.setObjective(predictor.output[0, 0])  # doctest: +SKIP
->>> result = optimize(scip, time_limit=60)  # doctest: +SKIP
->>> result.value(x)  # doctest: +SKIP
+>>> scip.optimize()  # doctest: +SKIP
+>>> scip.getVal(x[0])  # doctest: +SKIP
+
+`optimize(scip, ...)` of this module does the same, takes options, and returns a `Result`.
 """
 
 from dcembed.errors import NoSolutionError

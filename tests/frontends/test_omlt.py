@@ -9,15 +9,18 @@ import pytest
 from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP
 
 import dcembed
-from dcembed.errors import NetworkError, UnsupportedLayerError
+from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
 
 pyo = pytest.importorskip("pyomo.environ")
 omlt = pytest.importorskip("omlt")
 from omlt.io import load_onnx_neural_network  # noqa: E402
 from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation  # noqa: E402
 from omlt.neuralnet.layer import ConvLayer2D, DenseLayer, IndexMapper, InputLayer, PoolingLayer2D  # noqa: E402
+from tests.frontends.pyomo_models import written  # noqa: E402
 
 from dcembed.omlt import DCEmbedFormulation, load_definition  # noqa: E402
+from dcembed.omlt import load_onnx_neural_network as load_remembered  # noqa: E402
+from dcembed.omlt import load_onnx_neural_network_with_bounds as load_remembered_with_bounds  # noqa: E402
 
 
 def define(layers, **settings) -> NetworkDefinition:
@@ -95,11 +98,10 @@ def build_miqp():
 def test_the_same_objective_as_the_matrix_form(build, problem, tmp_path):
     expected = dcembed.solve(*problem.matrices(), options={"verbose": False})
     m = build()
-    m.write(str(tmp_path / "before.lp"), io_options={"symbolic_solver_labels": True})
+    before = written(m, tmp_path / "before.lp")
     solve(m)
-    m.write(str(tmp_path / "after.lp"), io_options={"symbolic_solver_labels": True})
     assert abs(m.o.sense * pyo.value(m.o) - expected.objective) < 1e-6
-    assert (tmp_path / "before.lp").read_text() == (tmp_path / "after.lp").read_text()
+    assert written(m, tmp_path / "after.lp") == before
 
 
 SCALING = {"offset_inputs": [1.0, 20.0], "factor_inputs": [2.0, 30.0], "offset_outputs": [5.0], "factor_outputs": [4.0]}
@@ -187,6 +189,7 @@ def test_a_network_that_omlt_reads_from_onnx(tmp_path):
     assert best == pytest.approx(pyo.value(exact.o), abs=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The OMLT network was compared")
 def test_convolutions_and_pooling_of_a_channel():
     rng = np.random.default_rng(3)
     image = InputLayer([1, 6, 6])
@@ -237,3 +240,127 @@ def test_layers_that_cannot_be_embedded_are_all_listed():
     two.add_layer(InputLayer([2]))
     with pytest.raises(NetworkError, match="The OMLT network has 2 input layers; one is accepted"):
         load_definition(two)
+
+
+def onnx_file(path, nodes, shape, constants, outputs=1):
+    """A float32 model from x, of this shape, to y."""
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [helper.make_node(kind, inputs, [output], name=f"{kind}_{output}", **more) for kind, inputs, output, more in nodes],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, *shape])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, outputs])],
+        [numpy_helper.from_array(np.asarray(v), name) for name, v in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, str(path))
+    return model
+
+
+def convolution_file(path, biases):
+    numpy_helper = pytest.importorskip("onnx.numpy_helper")
+    rng = np.random.default_rng(2)
+    f32 = np.float32
+    constants = {"k": rng.normal(size=(1, 1, 2, 2)).astype(f32), "w": rng.normal(size=(9, 1)).astype(f32)}
+    constants |= {"kb": np.array([0.7], f32), "b": np.array([0.25], f32)}
+    settings = {"kernel_shape": [2, 2], "strides": [1, 1], "group": 1}
+    nodes = [
+        ("Constant", [], "s", {"value": numpy_helper.from_array(np.array([-1, 9]), "s")}),
+        ("Conv", ["x", "k", "kb"] if biases else ["x", "k"], "c", settings),
+        ("Relu", ["c"], "r", {}),
+        ("Reshape", ["r", "s"], "f", {}),
+        ("MatMul", ["f", "w"], "m", {}),
+        ("Add", ["m", "b"], "y", {}),
+    ]
+    return onnx_file(path, nodes, (1, 4, 4), constants)
+
+
+AT_HAND = {
+    "remembered": lambda path, model: DCEmbedFormulation(load_remembered(model)),
+    "with bounds": lambda path, model: DCEmbedFormulation(load_remembered_with_bounds(str(path))),
+    "path": lambda path, model: DCEmbedFormulation(load_onnx_neural_network(model), onnx=str(path)),
+    "model": lambda path, model: DCEmbedFormulation(load_onnx_neural_network(model), onnx=model),
+}
+
+
+@pytest.mark.parametrize("given", AT_HAND)
+def test_biases_that_omlt_drops_are_found_where_the_file_is_at_hand(given, tmp_path):
+    path = tmp_path / "net.onnx"
+    model = convolution_file(path, biases=True)
+    words = r"does not reproduce the ONNX model that OMLT has read.*drops the biases of convolutions"
+    with pytest.raises(ImportMismatchError, match=words):
+        AT_HAND[given](path, model)
+
+
+def test_without_biases_nothing_is_lost(tmp_path):
+    model = convolution_file(tmp_path / "net.onnx", biases=False)
+    formulation = DCEmbedFormulation(load_remembered(model))
+    assert formulation.compared_with == "OMLT's evaluation of the definition and the ONNX model"
+
+
+def test_without_the_file_it_is_told_what_was_compared(tmp_path):
+    model = convolution_file(tmp_path / "net.onnx", biases=True)
+    with pytest.warns(
+        UserWarning, match=r"was compared with OMLT's evaluation of the definition alone\. OMLT's convolutions have no biases"
+    ):
+        formulation = DCEmbedFormulation(load_onnx_neural_network(model))
+    assert formulation.compared_with == "OMLT's evaluation of the definition"
+
+
+def dense_file(path):
+    rng = np.random.default_rng(5)
+    constants = {"w": rng.normal(size=(2, 6)), "b": rng.normal(size=6), "v": rng.normal(size=(6, 1)), "c": rng.normal(size=1)}
+    nodes = [
+        ("MatMul", ["x", "w"], "a", {}),
+        ("Add", ["a", "b"], "p", {}),
+        ("Relu", ["p"], "r", {}),
+        ("MatMul", ["r", "v"], "d", {}),
+        ("Add", ["d", "c"], "y", {}),
+    ]
+    return onnx_file(path, nodes, (2,), {name: value.astype(np.float32) for name, value in constants.items()})
+
+
+def test_a_reader_that_drops_biases_of_dense_layers_is_found_too(tmp_path):
+    definition = load_remembered(dense_file(tmp_path / "net.onnx"))
+    assert "ONNX" in DCEmbedFormulation(definition).compared_with
+    dense = next(layer for layer in definition.layers if isinstance(layer, DenseLayer))
+    dense._DenseLayer__biases = np.zeros(6)
+    with pytest.raises(ImportMismatchError, match="OMLT's reader has left something out"):
+        DCEmbedFormulation(definition)
+    with pytest.raises(InputError, match="onnx is for a NetworkDefinition"):
+        DCEmbedFormulation(NeuralMIQP.network, onnx=tmp_path / "net.onnx")
+
+
+def test_a_script_for_omlt(tmp_path):
+    """As in OMLT's notebooks: a file with bounds beside it, a block, links, an objective; checked with onnxruntime."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from omlt.io import write_onnx_model_with_bounds
+
+    path = tmp_path / "net.onnx"
+    write_onnx_model_with_bounds(str(path), dense_file(path), input_bounds=[(-2, 2), (-1, 3)])
+    network_definition = load_remembered_with_bounds(str(path))
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(2))
+    model.y = pyo.Var()
+    model.nn = omlt.OmltBlock()
+    model.nn.build_formulation(DCEmbedFormulation(network_definition))
+
+    @model.Constraint(range(2))
+    def connect_inputs(mdl, i):
+        return mdl.x[i] == mdl.nn.inputs[i]
+
+    @model.Constraint()
+    def connect_outputs(mdl):
+        return mdl.y == mdl.nn.outputs[0]
+
+    model.obj = pyo.Objective(expr=model.y)
+    with pytest.raises(InputError, match=r"SolverFactory\(\"dcembed\"\) alone can read"):
+        pyo.SolverFactory("appsi_highs").solve(model)
+    results = pyo.SolverFactory("dcembed").solve(model, tee=False)
+    pyo.assert_optimal_termination(results)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    (predicted,) = session.run(None, {"x": np.array([[pyo.value(model.x[i]) for i in range(2)]], dtype=np.float32)})
+    assert predicted[0, 0] == pytest.approx(pyo.value(model.y), abs=1e-4)

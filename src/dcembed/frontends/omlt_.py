@@ -7,16 +7,44 @@ SolverFactory("dcembed").solve(m)
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
 from omlt.formulation import _PyomoFormulation
 from omlt.neuralnet import NetworkDefinition
 
+from dcembed.errors import InputError
 from dcembed.frontends.output_type import refuse_classifier
 from dcembed.frontends.pyomo_embed import embed
 from dcembed.importers import load_network
-from dcembed.importers.omlt_ import load_definition, only_layer
+from dcembed.importers.omlt_ import has_convolutions, load_definition, only_layer
+
+# Where a definition keeps the ONNX model that it was read from.
+REMEMBERED = "_dcembed_onnx"
+UNSEEN = (
+    "OMLT's convolutions have no biases, and its ONNX reader drops those of a file without a word. To compare with the file too, load it "
+    'with dcembed.omlt.load_onnx_neural_network, or pass it: DCEmbedFormulation(net, onnx="net.onnx").'
+)
+
+
+def load_onnx_neural_network(onnx: Any, scaling_object: Any = None, input_bounds: Any = None) -> NetworkDefinition:
+    """As the function of that name in `omlt.io`; `DCEmbedFormulation` compares the network with the ONNX model."""
+    from omlt.io import load_onnx_neural_network as load
+
+    definition = load(onnx, scaling_object, input_bounds)
+    setattr(definition, REMEMBERED, onnx)
+    return definition
+
+
+def load_onnx_neural_network_with_bounds(filename: Any) -> NetworkDefinition:
+    """As the function of that name in `omlt.io`; `DCEmbedFormulation` compares the network with the ONNX file."""
+    from omlt.io import load_onnx_neural_network_with_bounds as load
+
+    definition = load(filename)
+    setattr(definition, REMEMBERED, Path(filename))
+    return definition
 
 
 class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has no types
@@ -26,16 +54,36 @@ class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has n
     ----------
     network
         A `NetworkDefinition` of OMLT, with or without scaling and input bounds; or anything `dcembed.load_network` takes.
+    onnx
+        The ONNX file or model from which OMLT has read the definition: the network is compared with it. The loaders of `dcembed.omlt`
+        remember it; definitions of OMLT's own loaders do not say where they come from.
+
+    Attributes
+    ----------
+    compared_with
+        What the network that is embedded was compared with.
 
     After `build_formulation` the block has `inputs` and `outputs` as usual, with the bounds of the definition, and `scaled_inputs`
     and `scaled_outputs`, which the network itself sees.
     """
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: Any, onnx: Any = None) -> None:
         super().__init__()
         refuse_classifier(network, "DCEmbedFormulation")
         self._definition = network if isinstance(network, NetworkDefinition) else None
-        self.network = load_definition(network) if isinstance(network, NetworkDefinition) else load_network(network)
+        if self._definition is None:
+            if onnx is not None:
+                raise InputError(
+                    "DCEmbedFormulation: onnx is for a NetworkDefinition of OMLT; any other network is compared where it is read."
+                )
+            self.network = load_network(network)
+            self.compared_with = "the model itself"
+        else:
+            onnx = getattr(network, REMEMBERED, None) if onnx is None else onnx
+            self.network = load_definition(network, onnx)
+            self.compared_with = "OMLT's evaluation of the definition" + ("" if onnx is None else " and the ONNX model")
+            if onnx is None and has_convolutions(network):
+                warnings.warn(f"The OMLT network was compared with {self.compared_with} alone. {UNSEEN}", stacklevel=2)
 
     @property
     def input_indexes(self) -> list[Any]:

@@ -27,6 +27,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.contract import Extraction
+from dcembed.frontends.pyomo_component import NetworkConstraint
 from dcembed.frontends.pyomo_disjuncts import DisjunctRows, read_disjuncts, settled_constraints
 from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embedded_networks
 from dcembed.frontends.pyomo_expressions import Columns, ExpressionRows, new_visitor, no_value, read_expressions
@@ -79,10 +80,10 @@ def extract(model: Any) -> Extraction[PyomoModel]:
     _check_model(model)
     with PauseGC():
         visitor = new_visitor()
+        networks = list(embedded_networks(model))
         objective, maximize = _read_objective(visitor, model)
         rows = _read_rows(visitor, chain(model.component_data_objects(pyo.Constraint, active=True), settled_constraints(model)))
         disjuncts = read_disjuncts(visitor, model, lambda constraints: _read_rows(visitor, constraints))
-        networks = list(embedded_networks(model))
         inputs = [_read_entries(visitor, network, "input") for network in networks]
         outputs = [_read_entries(visitor, network, "output") for network in networks]
         parts = (objective, rows.terms, *disjuncts.terms, *inputs, *outputs)
@@ -145,6 +146,8 @@ def _read_objective(visitor: Any, model: Any) -> tuple[ExpressionRows, bool]:
 def _read_rows(visitor: Any, constraints: Iterable[Any]) -> _Rows:
     bounds, kept, bodies = [], [], []
     for constraint in constraints:
+        if isinstance(constraint, NetworkConstraint):
+            continue
         lb, body, ub = _bounded(constraint)
         if lb is not None or ub is not None:
             bounds.append((-np.inf if lb is None else lb, np.inf if ub is None else ub))

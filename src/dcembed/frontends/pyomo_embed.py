@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+from pyomo.common.modeling import unique_component_name
 from pyomo.core.base.block import BlockData
 from pyomo.core.base.component import ComponentData
 from pyomo.core.base.indexed_component import IndexedComponent
@@ -18,11 +20,24 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.output_type import refuse_classifier
+from dcembed.frontends.pyomo_component import NetworkConstraint
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
-# A plain attribute of the block: cloned and pickled with it, and no component, so that the model writes to files as before.
-ATTRIBUTE = "_dcembed_networks"
+COMPONENT = "dcembed_network"
+
+
+class Source:
+    """What the user gave for a network. It is neither copied nor pickled with a model: a framework's own model may allow neither."""
+
+    def __init__(self, given: Any = None) -> None:
+        self.given = given
+
+    def __deepcopy__(self, memo: Any) -> Source:
+        return self
+
+    def __reduce__(self) -> tuple[type[Source], tuple[()]]:
+        return Source, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +52,18 @@ class EmbeddedNetwork:
         The network.
     input, output
         Pyomo expressions, k rows of n_in and of n_out entries.
+    source
+        What the network was read from; `get_error` reads it again.
+    component
+        What stands for the network on the block. Deactivating it deactivates the network, and other solvers take the model again.
     """
 
     block: str
     network: Network
     input: tuple[tuple[Any, ...], ...]
     output: tuple[tuple[Any, ...], ...]
+    source: Source
+    component: NetworkConstraint
 
     @property
     def input_values(self) -> Array:
@@ -55,9 +76,14 @@ class EmbeddedNetwork:
         return _values(self.output)
 
     def get_error(self) -> Array:
-        """|output - prediction|, shape (k, n_out)."""
-        error: Array = np.abs(self.output_values - self.network(self.input_values))
+        """|output - prediction| of what was embedded, as it is now, shape (k, n_out)."""
+        network = self.network if self.source.given is None else load_network(self.source.given)
+        error: Array = np.abs(self.output_values - network(self.input_values))
         return error
+
+    def remove(self) -> None:
+        """Take the network off its block. Outputs that were created stay, as free variables."""
+        self.component.parent_block().del_component(self.component)
 
     def __repr__(self) -> str:
         return f"EmbeddedNetwork({self.network} on '{self.block}', evaluated {len(self.input)} times)"
@@ -69,7 +95,8 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
     Parameters
     ----------
     block
-        A Pyomo block or model. Deactivating it deactivates the network. Other solvers don't see the network.
+        A Pyomo block or model. It gets a component that stands for the network: deleting or deactivating the block does so with the
+        network, and any other solver, writer or transformation that comes across it raises an error.
     network
         Anything `dcembed.load_network` takes.
     inputs
@@ -88,7 +115,7 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
     """
     _check_block(block)
     refuse_classifier(network, f"embed on '{block.name}'")
-    network = load_network(network)
+    source, network = Source(network), load_network(network)
     inputs = _by_name(inputs, network, block)
     rows = _as_rows(inputs, network.num_inputs, "inputs", block)
     if outputs is None:
@@ -100,34 +127,49 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
         raise InputError(
             f"embed on '{block.name}': inputs has {len(rows)} rows but outputs has {len(targets)}. Give one row of outputs for each row of inputs."
         )
-    embedded = EmbeddedNetwork(block.name, network, rows, targets)
-    if ATTRIBUTE not in vars(block):
-        setattr(block, ATTRIBUTE, [])
-    getattr(block, ATTRIBUTE).append(embedded)
+    component = NetworkConstraint()
+    component.embedded = embedded = EmbeddedNetwork(block.name, network, rows, targets, source, component)
+    block.add_component(unique_component_name(block, COMPONENT), component)
     return embedded
 
 
 def embedded_networks(model: Any) -> Iterator[EmbeddedNetwork]:
-    """Networks on the active blocks of a model, in the order of its blocks."""
-    for block in model.block_data_objects(descend_into=(pyo.Block, Disjunct)):
-        found = vars(block).get(ATTRIBUTE, ())
-        if found and not _is_off(block, model):
-            yield from found
+    """Networks on the active blocks of a model, in the order of its blocks. One inside a disjunct is refused."""
+    for constraint in model.component_data_objects(pyo.Constraint, active=True, descend_into=(pyo.Block, Disjunct)):
+        if isinstance(constraint, NetworkConstraint):
+            _refuse_disjunct(constraint.parent_block(), model)
+            yield constraint.embedded
 
 
-def _is_off(block: Any, model: Any) -> bool:
-    """Whether the block or one above it is deactivated. A network inside a disjunct that counts is refused."""
+@contextmanager
+def without_networks(model: Any) -> Iterator[None]:
+    """Leave the networks of a model out for a while, to write or to solve what is left of it with other tools.
+
+    Examples
+    --------
+    >>> with without_networks(m):  # doctest: +SKIP
+    ...     m.write("host.lp")
+    """
+    blocks = (pyo.Block, Disjunct)
+    found = [c for c in model.component_data_objects(pyo.Constraint, active=True, descend_into=blocks) if isinstance(c, NetworkConstraint)]
+    for constraint in found:
+        constraint.deactivate()
+    try:
+        yield
+    finally:
+        for constraint in found:
+            constraint.activate()
+
+
+def _refuse_disjunct(block: Any, model: Any) -> None:
     above = block
     while above is not None:
-        if isinstance(above, DisjunctData) and (above.active or above.transformation_block is not None):
+        if isinstance(above, DisjunctData):
             raise InputError(
                 f"A network is embedded on '{block.name}', inside the disjunct '{above.name}'. A prediction holds always, not only when "
                 "the disjunct is on. Embed on a block outside and use the outputs in the constraints of the disjunct."
             )
-        if not above.active:
-            return True
         above = None if above is model else above.parent_block()
-    return False
 
 
 def _check_block(block: Any) -> None:

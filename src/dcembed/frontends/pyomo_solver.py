@@ -168,7 +168,7 @@ def build_results(extraction: Extraction[PyomoModel], result: Result) -> SolverR
     results.solver.status = status
     results.solver.termination_condition = condition
     results.solver.message = results.solver.termination_message = f"{result.status.name}: {result.status.help}"
-    results.solver.wallclock_time = result.seconds
+    results.solver.time = results.solver.wallclock_time = result.seconds
     _describe(results.problem, extraction, result)
     if result.is_feasible and result.x is not None:
         variables = extraction.handle.variables

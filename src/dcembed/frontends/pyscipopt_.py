@@ -1,12 +1,11 @@
 """PySCIPOpt: a model as Program and Embeddings, and the answer back as a solution that SCIP keeps.
 
-A network adds no constraint that SCIP sees. The best point is added to the solutions that SCIP keeps with an unsolved problem, so that
-`scip.getVal`, `scip.getBestSol` and `scip.getObjVal` read it; the problem itself is not touched.
+A network adds no constraint to the problem. It is read as the user wrote it, in whatever stage SCIP is, and the best point becomes a solution
+of SCIP, so that `scip.getVal`, `scip.getBestSol` and `scip.getObjVal` read it.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -16,7 +15,6 @@ import pyscipopt
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.verify import verify
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
 from dcembed.frontends.infinity import unlimited
@@ -97,12 +95,8 @@ class ScipModel:
 
 def extract(scip: pyscipopt.Model) -> Extraction[ScipModel]:
     """The model as matrices, and what is embedded in it."""
-    if scip.getStageName() != "PROBLEM":
-        raise InputError(
-            f"optimize: SCIP is in the stage {scip.getStageName()}; dcembed reads problems that are not being solved. Call scip.freeTransform() first."
-        )
     kinds: dict[str, list[Any]] = {"linear": [], "indicator": [], "nonlinear": []}
-    for constraint in scip.getConss():
+    for constraint in scip.getConss(transformed=False):
         kind = constraint.getConshdlrName()
         if kind not in kinds:
             raise InputError(f"optimize: the constraint '{constraint.name}' is of kind {kind}; {CARRIES}.")
@@ -149,12 +143,13 @@ def restore(extraction: Extraction[ScipModel], result: Result) -> ScipResult:
     for predictor in registry(scip):
         predictor.keep(values if result.is_feasible and values else None)
     if result.is_feasible:
-        solution = scip.createSol()
+        if scip.getStageName() == "SOLVED":
+            # SCIP has given the problem up, and takes solutions again once it has forgotten that.
+            scip.freeTransform()
+        solution = scip.createOrigSol()
         for variable in [*model.variables, *(item.slack for item in model.indicators)]:
             scip.setSolVal(solution, variable, values[variable.ptr()])
         scip.addSol(solution, free=True)
-        # PySCIPOpt remembers what it last called the best solution.
-        _warn_of_earlier(extraction, result, read_solution(extraction, scip.getBestSol()))
     return ScipResult(**{item.name: getattr(result, item.name) for item in fields(result)}, values=values)
 
 
@@ -164,19 +159,6 @@ def read_solution(extraction: Extraction[ScipModel], solution: Any) -> Array:
     point = np.array([model.scip.getSolVal(solution, variable) for variable in model.variables])
     point[list(model.epigraphs)] = 0.0
     return point
-
-
-def _warn_of_earlier(extraction: Extraction[ScipModel], result: Result, kept: Array) -> None:
-    """SCIP sorts solutions by their objective and drops none, even one that a changed model does not allow any more."""
-    measured = verify(extraction.program, extraction.embeddings, kept)
-    behind = extraction.program.sense * (measured.objective - result.objective)
-    if behind > 1e-6 * max(1.0, abs(result.objective)) or measured.violation > result.feasibility_tol:
-        warnings.warn(
-            "SCIP keeps an earlier solution that is worse or not allowed in this model and its networks, "
-            "and scip.getVal and scip.getObjVal go on reading it. "
-            "The values of this run are result.value(...) and those of the predictors.",
-            stacklevel=5,
-        )
 
 
 def _read_rows(scip: pyscipopt.Model, constraints: list[Any], numbers: Mapping[int, int]) -> tuple[sp.csr_array, Array, Array]:

@@ -15,11 +15,16 @@ from dcembed.frontends.output_type import OutputType
 
 @dataclass(frozen=True)
 class Added:
-    """How much a predictor added to a model."""
+    """How much a predictor added to a model, and the constraints, which go with it."""
 
     num_variables: int = 0
     num_binaries: int = 0
-    num_constraints: int = 0
+    constraints: tuple[Any, ...] = ()
+
+    @property
+    def num_constraints(self) -> int:
+        """How many constraints were added."""
+        return len(self.constraints)
 
 
 def add_outputs(
@@ -31,32 +36,33 @@ def add_outputs(
         return scores, scores, Added(scores.size if given is None else 0)
     scores = _create(scip, shape, f"{prefix}score")
     if rules is not None:
-        classes = _add_classes(scip, rules, scores, prefix)
+        classes, constraints = _add_classes(scip, rules, scores, prefix)
         num_binaries = shape[0] * rules.num_binaries
-        num_constraints = shape[0] * (len(rules.groups) + len(rules.binary)) + (0 if given is None else given.size)
         if given is not None:
-            _tie(scip, given, classes, prefix)
-        return scores, classes if given is None else given, Added(scores.size + num_binaries, num_binaries, num_constraints)
+            constraints += _tie(scip, given, classes, prefix)
+        return scores, classes if given is None else given, Added(scores.size + num_binaries, num_binaries, tuple(constraints))
     output = _create(scip, shape, f"{prefix}probability", lb=0, ub=1) if given is None else given
     return scores, output, Added(scores.size + (scores.size if given is None else 0))
 
 
-def _add_classes(scip: pyscipopt.Model, rules: ClassRules, scores: Array, prefix: str) -> Array:
-    """Binaries (k, n_out) of the classes that belong to `scores` (k, n_scores)."""
+def _add_classes(scip: pyscipopt.Model, rules: ClassRules, scores: Array, prefix: str) -> tuple[Array, list[Any]]:
+    """Binaries (k, n_out) of the classes that belong to `scores` (k, n_scores), and the constraints that say so."""
+    constraints: list[Any] = []
     binaries = _create(scip, (scores.shape[0], rules.num_binaries), f"{prefix}class", vtype="B", lb=0, ub=1)
     for row, (chosen, score) in enumerate(zip(binaries, scores, strict=True)):
-        for group in rules.groups:
-            scip.addCons(pyscipopt.quicksum(chosen[j] for j in group) == 1, name=f"{prefix}one_class_{row}")
+        sums = [pyscipopt.quicksum(chosen[j] for j in group) for group in rules.groups]
+        constraints += [scip.addCons(total == 1, name=f"{prefix}one_class_{row}") for total in sums]
         for number, (binary, gain) in enumerate(zip(rules.binary, rules.gain, strict=True)):
             behind = pyscipopt.quicksum(-float(gain[j]) * score[j] for j in np.flatnonzero(gain))
-            scip.addConsIndicator(behind <= -rules.margin, binvar=chosen[binary], name=f"{prefix}leads_{row}_{number}")
-    return binaries[:, : rules.num_outputs]
+            name = f"{prefix}leads_{row}_{number}"
+            constraints.append(scip.addConsIndicator(behind <= -rules.margin, binvar=chosen[binary], name=name))
+    return binaries[:, : rules.num_outputs], constraints
 
 
-def _tie(scip: pyscipopt.Model, outputs: Array, classes: Array, prefix: str) -> None:
+def _tie(scip: pyscipopt.Model, outputs: Array, classes: Array, prefix: str) -> list[Any]:
     """Outputs that the user gave, of whatever type, equal to the classes."""
-    for number, (output, binary) in enumerate(zip(outputs.reshape(-1), classes.reshape(-1), strict=True)):
-        scip.addCons(output - binary == 0, name=f"{prefix}is_class_{number}")
+    pairs = zip(outputs.reshape(-1), classes.reshape(-1), strict=True)
+    return [scip.addCons(output - binary == 0, name=f"{prefix}is_class_{number}") for number, (output, binary) in enumerate(pairs)]
 
 
 def _create(scip: pyscipopt.Model, shape: tuple[int, int], name: str, vtype: str = "C", lb: Any = None, ub: Any = None) -> Array:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyscipopt
@@ -21,6 +20,7 @@ from dcembed.frontends.links import without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.pyscipopt_classes import Added, add_outputs
+from dcembed.frontends.pyscipopt_plugin import hook, register, unregister
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -40,7 +40,8 @@ def add_predictor_constr(
     Parameters
     ----------
     scip_model
-        The model. It gets the output variables, unless they are given, and nothing else, but for classes and probabilities.
+        The model. Its problem gets the output variables, unless they are given, and nothing else, but for classes and probabilities;
+        SCIP gets two plugins, by which `scip.optimize()` solves the model with the network in it.
     predictor
         Anything `dcembed.load_network` takes.
     input_vars
@@ -72,7 +73,7 @@ def add_predictor_constr(
         check_variables(given, pyscipopt.Variable)
     scores, output, added = add_outputs(scip_model, shape, given, rules, meaning, unique_naming_prefix or "")
     predictor_constr = PredictorConstr(predictor, network, batch, entries, scores, output, added, meaning)
-    registry(scip_model).append(predictor_constr)
+    register(scip_model, predictor_constr)
     return predictor_constr
 
 
@@ -129,6 +130,12 @@ class PredictorConstr:
         inputs, outputs = self._values()
         return prediction_error(predict_outputs(self.predictor, self.network, inputs, self.output_type), outputs, eps)
 
+    def remove(self) -> None:
+        """Take the network out of the model, and the constraints of its classes. Its variables stay, as free ones."""
+        scip = unregister(self)
+        for constraint in self._added.constraints if scip is not None else ():
+            scip.delCons(constraint)
+
     def print_stats(self, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""
         added = self._added
@@ -158,19 +165,27 @@ class PredictorConstr:
         outputs = np.array([values[variable.ptr()] for variable in np.asarray(self.output, dtype=object).reshape(-1)])
         self._point = self._batch.values(inputs), outputs.reshape(self.output.shape)
 
+    @property
+    def variables(self) -> list[Any]:
+        """Those of the inputs, one per term, then those of the predictions."""
+        return [*self._batch.variables, *np.asarray(self.scores, dtype=object).reshape(-1)]
+
+    def holds(self, value: Callable[[Any], float], tolerance: float) -> bool:
+        """Whether the scores are the predictions where `value` gives the values of variables."""
+        values = np.array([value(variable) for variable in self.variables], dtype=np.float64)
+        inputs, outputs = np.split(values, [len(self._batch.variables)])
+        error = np.abs(self.network(self._batch.values(inputs)).reshape(-1) - outputs)
+        return bool((error <= tolerance * np.maximum(1.0, np.abs(outputs))).all())
+
     def _values(self) -> tuple[Array, Array]:
         if self._point is None:
             raise NoSolutionError("There is no solution: call dcembed.pyscipopt.optimize(scip) first and see if its result is feasible.")
         return self._point
 
 
-# Nothing of a PredictorConstr refers to its model, so that a model that nobody uses any more is freed.
-_REGISTRY: WeakKeyDictionary[pyscipopt.Model, list[PredictorConstr]] = WeakKeyDictionary()
-
-
 def registry(scip: pyscipopt.Model) -> list[PredictorConstr]:
-    """What was embedded in a model, in order."""
-    return _REGISTRY.setdefault(scip, [])
+    """What was embedded in a model, in order. Nothing of a PredictorConstr refers to its model, so that the model can be freed."""
+    return hook(scip).predictors
 
 
 def column_numbers(variables: Any, numbers: Mapping[int, int], what: str) -> Array:

@@ -40,6 +40,7 @@ def check(
     precision: str = "float64",
     link: Forward | None = None,
     points: Array | None = None,
+    advice: str | None = None,
 ) -> Network:
     """Return `network` if it reproduces `forward`, raise `ImportMismatchError` otherwise.
 
@@ -56,7 +57,10 @@ def check(
         a function such as the logistic one.
     points
         Where to compare, shape (k, num_inputs); drawn if None.
+    advice
+        What a mismatch may come from and what to do; None for what holds for all frameworks.
     """
+    advice = _ADVICE if advice is None else advice
     points = draw_points(network, precision) if points is None else points
     with np.errstate(all="ignore"):
         ours = network(points)
@@ -65,13 +69,13 @@ def check(
         received = ours if link is None else link(ours)
         if received.shape != expected.shape:
             raise ImportMismatchError(
-                f"The imported network gives {received.shape[1]} outputs where the {source} gives {expected.shape[1]}. {_ADVICE}"
+                f"The imported network gives {received.shape[1]} outputs where the {source} gives {expected.shape[1]}. {advice}"
             )
         difference = np.abs(received - expected).max(axis=1)
     # A comparison with NaN is false, so a NaN on either side counts as a mismatch.
     wrong = ~(difference <= tolerance)
     if wrong.any():
-        _raise_mismatch(points, expected, received, difference, tolerance, wrong, source)
+        _raise_mismatch(points, expected, received, difference, tolerance, wrong, source, advice)
     return network
 
 
@@ -147,13 +151,13 @@ _ADVICE = (
 
 
 def _raise_mismatch(
-    points: Array, expected: Array, received: Array, difference: Array, tolerance: Array, wrong: Array, source: str
+    points: Array, expected: Array, received: Array, difference: Array, tolerance: Array, wrong: Array, source: str, advice: str
 ) -> NoReturn:
     worst = int(np.argmax(np.where(wrong, np.nan_to_num(difference - tolerance, nan=np.inf), -1.0)))
     raise ImportMismatchError(
         f"The imported network does not reproduce the {source} at {int(wrong.sum())} of {len(points)} points. "
         f"Worst at x = {_show(points[worst])}: the model gives {_show(expected[worst])}, the import {_show(received[worst])}; "
-        f"difference {difference[worst]:.3g}, tolerance {tolerance[worst]:.3g}. {_ADVICE}"
+        f"difference {difference[worst]:.3g}, tolerance {tolerance[worst]:.3g}. {advice}"
     )
 
 

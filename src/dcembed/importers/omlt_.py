@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,23 @@ from dcembed.importers.operations import maximum as take_maximum
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
 
+_LOST = (
+    "OMLT's reader has left something out (it drops the biases of convolutions), so OMLT's network is another one than that of the file. "
+    'Give dcembed the file itself, DCEmbedFormulation("net.onnx"), or an OMLT network without what is lost.'
+)
 ACCEPTED = "InputLayer, DenseLayer, ConvLayer2D and PoolingLayer2D (max), with activation relu or linear"
 
 
-def load_definition(definition: NetworkDefinition) -> Network:
-    """The network of a definition, on scaled inputs, checked against OMLT's own evaluation. Inputs and outputs in row-major order."""
+def load_definition(definition: NetworkDefinition, onnx: Any = None) -> Network:
+    """The network of a definition, on scaled inputs. Inputs and outputs in row-major order.
+
+    Parameters
+    ----------
+    definition
+        Compared with OMLT's own evaluation of it. What OMLT's reader lost before, such as biases of convolutions, that cannot show.
+    onnx
+        The ONNX file or ModelProto that OMLT has read: the network is compared with it as well.
+    """
     first = only_layer(definition.input_layers, "input")
     only_layer(definition.output_layers, "output")
     lowering = Lowering("OMLT", ACCEPTED, tuple(first.output_size))
@@ -38,7 +51,22 @@ def load_definition(definition: NetworkDefinition) -> Network:
         handler = HANDLERS.get(type(layer))
         place = Layer(index, str(layer), type(layer).__name__)
         value = values[id(layer)] = lowering.apply(place, handler, value, layer)
-    return check(lowering.finish(value), lambda points: _evaluate(definition, points), "OMLT network")
+    network = check(lowering.finish(value), lambda points: _evaluate(definition, points), "OMLT network")
+    return network if onnx is None else _check_file(network, onnx, tuple(first.output_size))
+
+
+def has_convolutions(definition: NetworkDefinition) -> bool:
+    """Whether there is a layer whose biases OMLT has no place for."""
+    return any(isinstance(layer, ConvLayer2D) for layer in definition.layers)
+
+
+def _check_file(network: Network, onnx: Any, input_shape: tuple[int, ...]) -> Network:
+    """Compare with what OMLT has read."""
+    from dcembed.importers.onnx_ import reference
+
+    source = Path(onnx) if isinstance(onnx, str | Path) else onnx
+    # OMLT scales float32 weights in float32.
+    return check(network, reference(source, input_shape), "ONNX model that OMLT has read", precision="float32", advice=_LOST)
 
 
 def only_layer(layers: Any, kind: str) -> Any:
@@ -126,6 +154,3 @@ def _check_activation(layer: Any) -> None:
 def _activate(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
     _check_activation(layer)
     return builder.relu(value) if layer.activation == "relu" else value
-
-
-# Scaling and bounds.

@@ -65,6 +65,20 @@ def load(source: Any, input_shape: tuple[int, ...] | None) -> Network:
     return check(lowering.finish(values[output]), _forward(model, point), "ONNX model")
 
 
+def reference(source: Any, input_shape: tuple[int, ...]) -> Callable[[Array], Array]:
+    """The predictions (k, n_out) of an ONNX file or ModelProto at points (k, n_in), as ONNX itself defines them, in double precision.
+
+    Unlike `load` this takes every operator there is, since nothing is translated.
+    """
+    model = in_double(read_file(source) if isinstance(source, Path) else inline(check_proto(source)))
+    proto = _only_input(model.graph)
+    _only_output(model.graph)
+    point = _read_input(proto, None) or _read_input(proto, input_shape)
+    if point is None:
+        raise unknown_input("ONNX", f"its input '{proto.name}' has axes of unknown size besides the batch axis")
+    return _forward(model, point)
+
+
 # Inputs and outputs.
 
 
