@@ -50,6 +50,8 @@ def read_host(path: str | Path) -> Program:
         raise InputError(f"{path} has no columns. Is it an LP or MPS file?")
     try:
         return _build_program(lp, hessian, originals)
+    except UnicodeDecodeError:
+        raise InputError(f"{path} has names that cannot be read. Write them in plain letters, or the file in UTF-8.") from None
     except DcembedError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -128,7 +130,11 @@ def _read_highs(path: Path, shown: Path | None = None) -> tuple[Any, Any]:
     highs.setOptionValue("log_to_console", False)
     said: list[str] = []
     highs.cbLogging += lambda event: said.append(event.message)
-    status = highs.readModel(str(path))
+    try:
+        status = highs.readModel(str(path))
+    except UnicodeDecodeError:
+        # It quotes from the file, and cuts letters of more than one byte in two.
+        raise InputError(f"{shown} is not a readable LP or MPS file. Write its names in plain letters.") from None
     if status == highspy.HighsStatus.kError:
         reasons = [line.removeprefix("ERROR:").strip().replace(str(path), str(shown)) for line in said if line.startswith("ERROR:")]
         raise InputError(f"{shown} is not a readable LP or MPS file. HiGHS says: {'; '.join(reasons) or 'error'}.")

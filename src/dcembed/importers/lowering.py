@@ -16,6 +16,7 @@ import numpy as np
 from dcembed.errors import DcembedError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers.operations import Unsupported, as_tensor
 from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
 UNKNOWN = object()
@@ -44,13 +45,15 @@ class Lowering:
         The layers that the importer knows, for messages.
     shape
         Whole shape of the input for one point; None when it is not known, and then only the kinds of the layers are looked at.
+    growth
+        How large values may become.
     """
 
-    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None) -> None:
+    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None, growth: Growth = UNLIMITED) -> None:
         self._framework = framework
         self._accepted = accepted
         self._problems: list[str] = []
-        self.builder = NetworkBuilder(shape or (1,))
+        self.builder = NetworkBuilder(shape or (1,), growth)
         self.input: Any = UNKNOWN if shape is None else self.builder.input
 
     def apply(self, layer: Layer, operation: Callable[..., Any] | None, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +70,7 @@ class Lowering:
                 return operation(self.builder, *args, **kwargs)
         except Unsupported as reason:
             return self._report(f"{layer} ({reason})", args)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             if self._problems:
                 return UNKNOWN
             raise NetworkError(_locate(layer, error)) from (None if isinstance(error, DcembedError) else error)
@@ -118,7 +121,7 @@ def parse_input_shape(input_shape: int | Sequence[int] | None) -> tuple[int, ...
         return None
     try:
         shape = (int(input_shape),) if isinstance(input_shape, int) else tuple(int(size) for size in input_shape)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         shape = ()
     if not shape or min(shape) < 1:
         raise InputError(

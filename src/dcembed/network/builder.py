@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
-from dcembed.errors import NetworkError
+from dcembed.errors import InputError, NetworkError
 from dcembed.network.affine import Affine
+from dcembed.network.growth import UNLIMITED, Growth, product_size, stored
 from dcembed.network.network import Network
 
 
@@ -34,6 +35,8 @@ class NetworkBuilder:
     ----------
     input_shape
         Shape of one point, without the batch axis; its entries become the inputs in row-major order.
+    growth
+        How large values may become; any size by default.
 
     Examples
     --------
@@ -49,9 +52,11 @@ class NetworkBuilder:
     array([2., 2.])
     """
 
-    def __init__(self, input_shape: Sequence[int]) -> None:
-        shape = tuple(int(size) for size in input_shape)
+    def __init__(self, input_shape: Sequence[int], growth: Growth = UNLIMITED) -> None:
+        shape = _read_shape(input_shape)
         self._num_inputs = math.prod(shape)
+        self.growth = growth
+        growth.check(self._num_inputs, f"An input of shape {shape}")
         self._stages: list[Affine] = []
         self.input = Tensor(Affine({0: sp.eye_array(self._num_inputs, format="csr")}, np.zeros(self._num_inputs)), shape)
 
@@ -64,7 +69,12 @@ class NetworkBuilder:
             )
         lead = value.shape[:-1]
         copies = math.prod(lead)
+        if self.growth.most is not None:
+            size = int(weight.nnz) if sp.issparse(weight) else weight.size
+            self.growth.check(copies * size, f"A matrix of shape {weight.shape} on a value of shape {value.shape}")
         matrix = weight if copies == 1 else sp.kron(sp.eye_array(copies), weight, format="csr")
+        if self.growth.most is not None:
+            self.growth.check(product_size(matrix, value.affine), f"A matrix of shape {weight.shape} on a value of shape {value.shape}")
         result = _transform(matrix, value.affine)
         if bias is not None:
             result = Affine(result.weights, result.bias + np.tile(_vector(bias, num_out, "bias"), copies))
@@ -112,6 +122,7 @@ class NetworkBuilder:
         """left + right, of equal shapes."""
         if left.shape != right.shape:
             raise NetworkError(f"An addition joins shapes {left.shape} and {right.shape}; they must be equal.")
+        self.growth.check(stored(left.affine) + stored(right.affine), f"An addition of values of shape {left.shape}")
         weights = dict(left.affine.weights)
         for source, block in right.affine.weights.items():
             weights[source] = weights[source] + block if source in weights else block
@@ -119,6 +130,7 @@ class NetworkBuilder:
 
     def concat(self, values: Sequence[Tensor], axis: int = -1) -> Tensor:
         """Join along `axis`, counted without the batch axis."""
+        self.growth.check(sum(stored(value.affine) for value in values), f"A concatenation of {len(values)} values")
         order = np.concatenate(
             [_entry_numbers(value.shape, offset) for value, offset in zip(values, _offsets(values), strict=True)], axis=axis
         )
@@ -156,6 +168,16 @@ class NetworkBuilder:
         number = {0: 0} | {source: index for index, source in enumerate(sorted(used), start=1)}
         stages = tuple(_renumber(self._stages[source - 1], number) for source in sorted(used))
         return Network(self._num_inputs, stages, _renumber(output.affine, number))
+
+
+def _read_shape(input_shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(size) for size in input_shape)
+    except (TypeError, ValueError, OverflowError):
+        shape = ()
+    if not shape or min(shape) < 1:
+        raise InputError(f"NetworkBuilder: input_shape={input_shape!r} is not accepted. Give positive sizes, such as (4,) or (1, 8, 8).")
+    return shape
 
 
 def _transform(matrix: Matrix, affine: Affine) -> Affine:
