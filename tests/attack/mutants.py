@@ -34,7 +34,23 @@ MOST_SECONDS, MOST_BYTES = 1.0, 200_000_000
 PATIENCE = 60.0
 
 NUMBERS = [b"0", b"-1", b"1e400", b"nan", b"inf", b"-inf", b"99999999999999999999", b"1e-400", b"0.5", b"2", b"1" * 5000, b"1,5"]
-WORDS = [b"", b" ", b"\x00", b"\xff\xfe", "ö".encode("latin-1"), "größe".encode(), b"[", b"]", b"[" * 300, b"*", b"null", b"{}", b"\\", b"->", b"x" * 300]
+WORDS = [
+    b"",
+    b" ",
+    b"\x00",
+    b"\xff\xfe",
+    "ö".encode("latin-1"),
+    "größe".encode(),
+    b"[",
+    b"]",
+    b"[" * 300,
+    b"*",
+    b"null",
+    b"{}",
+    b"\\",
+    b"->",
+    b"x" * 300,
+]
 WHOLE = [0, 1, 2, 0x7F, 0xFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1]
 
 

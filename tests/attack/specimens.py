@@ -117,5 +117,3 @@ def good_files() -> dict[str, bytes]:
         dcembed.save_network(ConvexQP.network, f"{folder}/a.npz")
         network = (Path(folder) / "a.npz").read_bytes()
     return {HOST: qp_lp().encode(), NETWORK: network}
-
-

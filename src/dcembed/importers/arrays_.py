@@ -27,6 +27,7 @@ from dcembed.importers.check import check, draw_points
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 from dcembed.network.network import Network
+from dcembed.reading import as_path, require
 from dcembed.writing import write_whole
 
 # Counted up when the keys of save_network change their meaning.
@@ -78,7 +79,8 @@ def save_network(network: Network, path: str | Path) -> None:
     >>> again([[1.5]])
     array([[0.5]])
     """
-    target = Path(path)
+    require(network, Network, "save_network: network")
+    target = as_path(path, "save_network: path")
     if target.suffix.lower() != ".npz":
         raise InputError(f"save_network writes .npz files, received the path {target}. Give it the suffix .npz.")
     points = draw_points(network)

@@ -47,7 +47,12 @@ def growth_of(num_numbers: int) -> Growth:
 
 def stored(affine: Affine) -> int:
     """Numbers that an affine map is made of."""
-    return affine.num_rows + sum(int(block.nnz) if sp.issparse(block) else block.size for block in affine.weights.values())
+    return affine.num_rows + sum(map(num_stored, affine.weights.values()))
+
+
+def num_stored(block: Matrix) -> int:
+    """Numbers that a dense or a sparse matrix is made of."""
+    return block.size if isinstance(block, np.ndarray) else int(block.nnz)
 
 
 def product_size(matrix: Matrix, affine: Affine) -> int:
