@@ -87,9 +87,9 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
       layer 1, '1': Tanh
     ...
     """
+    shape = parse_input_shape(input_shape)
     if isinstance(model, Network):
         return model
-    shape = parse_input_shape(input_shape)
     if isinstance(model, str | Path):
         return _load_file(Path(model), shape)
     network: Network = _import_adapter(_match_object(model)).load(model, shape)

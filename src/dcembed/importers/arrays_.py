@@ -181,7 +181,8 @@ def _standardization(arrays: Mapping[str, Array], size: int, path: Path) -> tupl
 def build_chain(weights: Sequence[Array], biases: Sequence[Array | None], mean: Array, std: Array) -> Network:
     """W_L relu(... relu(W_1 (x - mean) / std + b_1)) + b_L."""
     builder = NetworkBuilder((weights[0].shape[1],))
-    value = builder.scale(builder.shift(builder.input, -mean), 1.0 / std)
+    with np.errstate(all="ignore"):
+        value = builder.scale(builder.shift(builder.input, -mean), 1.0 / std)
     for index, (weight, bias) in enumerate(zip(weights, biases, strict=True), start=1):
         try:
             with np.errstate(all="ignore"):

@@ -18,6 +18,7 @@ from dcembed.importers.operations import Unsupported, as_tensor
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
+from dcembed.reading import as_whole
 
 UNKNOWN = object()
 
@@ -120,8 +121,9 @@ def parse_input_shape(input_shape: int | Sequence[int] | None) -> tuple[int, ...
     if input_shape is None:
         return None
     try:
-        shape = (int(input_shape),) if isinstance(input_shape, int) else tuple(int(size) for size in input_shape)
-    except (TypeError, ValueError, OverflowError):
+        sizes = [input_shape] if isinstance(input_shape, int | np.integer) else list(input_shape)
+        shape = tuple(as_whole(size, "input_shape") for size in sizes)
+    except (TypeError, ValueError):
         shape = ()
     if not shape or min(shape) < 1:
         raise InputError(

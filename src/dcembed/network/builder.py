@@ -61,6 +61,8 @@ class NetworkBuilder:
         self._num_inputs = math.prod(shape)
         self.growth = growth
         growth.check(self._num_inputs, f"An input of shape {shape}")
+        if self._num_inputs > MOST_INPUTS:
+            raise InputError(f"NetworkBuilder: input_shape is not accepted: {show(shape)} are more than {MOST_INPUTS} inputs.")
         self._stages: list[Affine] = []
         self.input = Tensor(Affine({0: sp.eye_array(self._num_inputs, format="csr")}, np.zeros(self._num_inputs)), shape)
 
@@ -203,7 +205,7 @@ def _require_tensors(*values: Tensor) -> None:
 def _read_shape(input_shape: Sequence[int]) -> tuple[int, ...]:
     where = "NetworkBuilder: input_shape"
     shape = tuple(as_whole(size, where) for size in require_iterable(input_shape, where))
-    if not shape or min(shape) < 1 or math.prod(shape) > MOST_INPUTS:
+    if not shape or min(shape) < 1:
         raise InputError(f"{where} is not accepted: positive sizes are expected, such as (4,) or (1, 8, 8), received {show(input_shape)}.")
     return shape
 
