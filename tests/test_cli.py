@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -286,7 +287,9 @@ def test_version_and_help(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"dcembed {dcembed.__version__}\n"
     assert main(["solve", "--help"]) == 0
-    assert "Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input." in " ".join(capsys.readouterr().out.split())
+    assert "Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input or a file that cannot be written." in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def run_module(*argv, **settings):
@@ -318,7 +321,8 @@ def test_a_reader_that_has_had_enough_is_no_mistake(folder, monkeypatch, unbuffe
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_returns_the_best_point(folder):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_return_the_best_point(folder, number):
     """A network that takes long: the run is interrupted after its first feasible point."""
     dcembed.save_network(make_network(6, (200, 200, 200), 1), folder / "big.npz")
     (folder / "big.lp").write_text(
@@ -331,10 +335,97 @@ def test_ctrl_c_returns_the_best_point(folder):
     deadline = time.monotonic() + 60
     while "start\n" not in seen and time.monotonic() < deadline:
         seen += process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     assert process.returncode == 0
     record = json.loads((folder / "a.json").read_text())
     assert record["is_feasible"]
     assert record["status"] == "INTERRUPTED"
+
+
+# The point is not lost to its output.
+
+ONE_START = [*SOLVE, "--option", "max_starts=1"]
+
+
+def saved_objective(path):
+    return json.loads(path.read_text())["objective"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_closed_pipe_leaves_the_solution(folder):
+    process = run_module(*ONE_START, "--solution", "a.json", cwd=folder)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 0
+    process.stderr.close()
+    assert saved_objective(folder / "a.json") == pytest.approx(0.309118977, abs=1e-3)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("redirection", [">&-", ">&- 2>&-", ">/dev/full"])
+def test_a_screen_that_is_gone_leaves_the_solution(folder, redirection):
+    command = (
+        f'"$0" -m dcembed solve qp.lp --network net.npz --inputs "x*" --outputs "y*" --option max_starts=1 --solution a.json {redirection}'
+    )
+    done = subprocess.run(["sh", "-c", command, sys.executable], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert saved_objective(folder / "a.json") == pytest.approx(0.309118977, abs=1e-3)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_named_and_the_point_is_put_elsewhere(folder, monkeypatch, capsys):
+    (folder / "elsewhere").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "elsewhere"))
+    (folder / "a.json").symlink_to("/dev/full")
+    assert main([*ONE_START, "--quiet", "--solution", "a.json"]) == 2
+    said = capsys.readouterr().err
+    rescued = next((folder / "elsewhere").rglob("solution.json"))
+    assert said == f"dcembed: a.json cannot be written: No space left on device. The point is in {rescued} instead.\n"
+    assert saved_objective(rescued) == pytest.approx(0.309118977, abs=1e-3)
+
+
+def test_a_solution_is_whole_or_as_it_was(folder, monkeypatch, capsys):
+    (folder / "a.json").write_text("what was there")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main([*ONE_START, "--quiet", "--solution", "a.json"]) == 2
+    assert capsys.readouterr().err == "dcembed: a.json cannot be written: No space left on device.\n"
+    assert (folder / "a.json").read_text() == "what was there"
+    assert not list(folder.glob(".dcembed*"))
+
+
+def test_a_run_that_fails_with_a_result_leaves_the_solution(folder, monkeypatch):
+    from dcembed.engine import solve as module
+
+    solve = module.solve
+
+    def fail(*arguments):
+        error = RuntimeError("a mistake of our own")
+        error.result = solve(*arguments)
+        raise error
+
+    monkeypatch.setattr(module, "solve", fail)
+    with pytest.raises(RuntimeError, match="a mistake of our own"):
+        main([*ONE_START, "--quiet", "--solution", "a.json"])
+    assert saved_objective(folder / "a.json") == pytest.approx(0.309118977, abs=1e-3)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locales")
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_names_that_the_screen_has_no_letters_for(folder, monkeypatch, encoding):
+    (folder / "a.lp").write_bytes(qp_lp().replace("x0", "größe").encode(encoding))
+    for name, value in {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}.items():
+        monkeypatch.setenv(name, value)
+    columns = ["größe".encode(), "x1", "x2", "x3", *ONE_START[-2:]]
+    process = run_module(
+        "solve", "a.lp", "--network", "net.npz", "--inputs", *columns, "--outputs", "y*", "--solution", "a.sol", cwd=folder
+    )
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "y0 = f(gr\\xf6\\xdfe, x1)" in out
+    assert "\ngröße 0.37" in (folder / "a.sol").read_text(encoding="utf-8")

@@ -148,5 +148,5 @@ def test_a_mapping_serves_as_options():
     assert dcembed.solve(program, embedding, options={"verbose": False, "max_iterations": 1}).is_feasible
     with pytest.raises(OptionError, match="unknown option 'iterations'"):
         dcembed.solve(program, embedding, options={"iterations": 1})
-    with pytest.raises(InputError, match=re.escape("solve: options is an Options or a mapping of option names, received int.")):
+    with pytest.raises(InputError, match=re.escape("solve: options is an Options or a mapping of option names, received int 3.")):
         dcembed.solve(program, embedding, options=3)

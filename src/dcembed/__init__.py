@@ -2,6 +2,7 @@
 
 from dcembed.embedded import AffineInputs, Embedding, Verification, verify
 from dcembed.engine.solve import solve
+from dcembed.errors import DcembedError
 from dcembed.importers import load_network, save_network
 from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
@@ -13,6 +14,7 @@ from dcembed.version import __version__
 __all__ = [
     "AffineInputs",
     "ConeConstraint",
+    "DcembedError",
     "Embedding",
     "Indicator",
     "Iteration",

@@ -1,6 +1,6 @@
 """The command line: `dcembed solve` and `dcembed info`.
 
-Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input.
+Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input or a file that cannot be written.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError
 from dcembed.options import Options
+from dcembed.screen import complain, finish_screen, prepare_screen, say
+from dcembed.signals import endings_as_interrupts, undisturbed
 from dcembed.version import __version__
 
 if TYPE_CHECKING:
@@ -35,30 +37,30 @@ class _Parser(argparse.ArgumentParser):
     """One line for a mistake, not the whole usage."""
 
     def error(self, message: str) -> NoReturn:
-        sys.stderr.write(f"{self.prog}: {message} (see {self.prog} --help)\n")
+        complain(f"{message} (see {self.prog} --help)", self.prog)
         sys.exit(BAD_INPUT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
+    prepare_screen()
     try:
         arguments = _build_parser().parse_args(argv)
+        with endings_as_interrupts():
+            return int(arguments.run(arguments))
     except SystemExit as stop:
         return int(stop.code or 0)
-    try:
-        code = int(arguments.run(arguments))
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # Whoever reads the output has had enough of it, as in "dcembed info net.onnx | head"; nothing is left to say or to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NONE_FOUND
     except (DcembedError, OSError) as error:
-        sys.stderr.write(f"dcembed: {_one_line(error)}\n")
+        complain(_one_line(error))
+        return BAD_INPUT
+    except MemoryError:
+        complain("this needs more memory than there is.")
         return BAD_INPUT
     except KeyboardInterrupt:
-        sys.stderr.write("dcembed: interrupted before a point was found\n")
+        complain("interrupted before a point was found")
         return NONE_FOUND
+    finally:
+        finish_screen()
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -102,7 +104,6 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
 
 def _solve(arguments: argparse.Namespace) -> int:
     from dcembed.frontends import files_
-    from dcembed.frontends.contract import solve_model
     from dcembed.plot import plot_run, require_matplotlib
 
     options = _read_options(arguments)
@@ -112,16 +113,34 @@ def _solve(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         require_matplotlib()
     model = files_.ModelFile(arguments.host, _read_networks(arguments), arguments.solution, arguments.trace)
-    result = solve_model(files_, model, options, lambda extraction: _begin(arguments, options, extraction))
+    extraction = files_.extract(model)
+    result = _run(extraction, options, _begin(arguments, options, extraction))
     if not options.verbose:
-        print(_closing_line(result))
+        say(_closing_line(result))
     for target in (arguments.solution, arguments.trace):
         if target:
-            print(f"Written: {target}")
+            say(f"Written: {target}")
     if arguments.plot:
         plot_run(result, arguments.plot, f"{Path(arguments.host).name}: {result.status.name}")
-        print(f"Picture: {arguments.plot}")
+        say(f"Picture: {arguments.plot}")
     return FOUND if result.is_feasible else NONE_FOUND
+
+
+def _run(extraction: Extraction[ModelFile], options: Options, start: list[Array] | None) -> Result:
+    """Solve and write the answer before anything else is said. A run that fails may have a result with it, which is written too."""
+    from dcembed.engine.solve import solve
+    from dcembed.frontends.files_ import restore
+
+    try:
+        result = solve(extraction.program, extraction.embeddings, start, options)
+    except Exception as error:
+        so_far = getattr(error, "result", None)
+        if so_far is not None:
+            with undisturbed():
+                restore(extraction, so_far)
+        raise
+    with undisturbed():
+        return restore(extraction, result)
 
 
 def _begin(arguments: argparse.Namespace, options: Options, extraction: Extraction[ModelFile]) -> list[Array] | None:
@@ -146,7 +165,13 @@ def _read_networks(arguments: argparse.Namespace) -> list[NetworkEntry] | str:
     if len(given) < len(single):
         missing = " and ".join(name for name in single if name not in given)
         raise InputError(f"{missing} missing. Give --network, --inputs and --outputs, or --embeddings.")
-    return [NetworkEntry(arguments.network, arguments.inputs, arguments.outputs, arguments.input_shape)]
+    inputs, outputs = map(_as_written, arguments.inputs), map(_as_written, arguments.outputs)
+    return [NetworkEntry(arguments.network, list(inputs), list(outputs), arguments.input_shape)]
+
+
+def _as_written(name: str) -> str:
+    """A name as it is in the file, which is in UTF-8 whatever the terminal's alphabet."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _read_options(arguments: argparse.Namespace) -> Options:
@@ -211,19 +236,19 @@ def _describe(extraction: Extraction[ModelFile]) -> None:
     from dcembed.frontends.files_ import column_names
 
     program, names = extraction.program, column_names(extraction.program)
-    print(f"{extraction.handle.host}: {program}, {'maximized' if program.maximize else 'minimized'}")
+    say(f"{extraction.handle.host}: {program}, {'maximized' if program.maximize else 'minimized'}")
     for embedding in extraction.embeddings:
         points = embedding.affine_inputs(program.num_columns)
         num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
-        print(f"  {embedding.network}")
+        say(f"  {embedding.network}")
         shown = min(3, embedding.num_evaluations)
         for row in range(shown):
             entries = [_show_entry(points, row, j, num_inputs, names) for j in range(min(6, num_inputs))]
             outputs = [names[column] for column in embedding.outputs[row][:6]]
-            print(f"    {_join(outputs, num_outputs)} = f({_join(entries, num_inputs)})")
+            say(f"    {_join(outputs, num_outputs)} = f({_join(entries, num_inputs)})")
         if embedding.num_evaluations > shown:
-            print(f"    ... {embedding.num_evaluations} evaluations")
-    print()
+            say(f"    ... {embedding.num_evaluations} evaluations")
+    say()
 
 
 def _show_entry(points: AffineInputs, row: int, j: int, width: int, names: Sequence[str]) -> str:
@@ -256,16 +281,16 @@ def _info(arguments: argparse.Namespace) -> int:
     except DcembedError:
         _print_layers(path)
         raise
-    print(f"{path}: {network}")
-    print(f"  inputs   {network.num_inputs:,}")
-    print(f"  outputs  {network.num_outputs:,}")
-    print(f"  units    {network.num_hidden:,} ReLU in {len(network.stages)} stages")
-    print("  can be embedded; predictions agree with the file's own\n")
-    print(f"  {'stage':<8} {'units':>9}  {'weights':>11}  reads")
+    say(f"{path}: {network}")
+    say(f"  inputs   {network.num_inputs:,}")
+    say(f"  outputs  {network.num_outputs:,}")
+    say(f"  units    {network.num_hidden:,} ReLU in {len(network.stages)} stages")
+    say("  can be embedded; predictions agree with the file's own\n")
+    say(f"  {'stage':<8} {'units':>9}  {'weights':>11}  reads")
     for name, affine in _rows(network):
         weights = sum(int(block.nnz) if hasattr(block, "nnz") else int((block != 0).sum()) for block in affine.weights.values())
         reads = ", ".join("input" if source == 0 else f"stage {source}" for source in sorted(affine.weights)) or "nothing"
-        print(f"  {name:<8} {affine.num_rows:>9,}  {weights:>11,}  {reads}")
+        say(f"  {name:<8} {affine.num_rows:>9,}  {weights:>11,}  {reads}")
     _print_layers(path)
     return FOUND
 
@@ -280,10 +305,10 @@ def _print_layers(path: Path) -> None:
         return
     from dcembed.importers.onnx_layers import list_layers
 
-    print(f"\n  {'layer':>5}  {'operation':<22} {'':<13}  name")
+    say(f"\n  {'layer':>5}  {'operation':<22} {'':<13}  name")
     for layer in list_layers(path):
         known = "supported" if layer.is_known else "NOT SUPPORTED"
-        print(f"  {layer.index:>5}  {layer.kind:<22} {known:<13}  {layer.name}")
+        say(f"  {layer.index:>5}  {layer.kind:<22} {known:<13}  {layer.name}")
 
 
 def _one_line(error: BaseException) -> str:

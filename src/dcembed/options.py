@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from dcembed.errors import InputError, OptionError
+from dcembed.reading import show
 
 if TYPE_CHECKING:
     from dcembed.result import Iteration
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 FORMULATIONS = ("auto", "lazy", "shared", "two-path")
 DECOMPOSITIONS = ("auto", "local", "global")
 SEARCHES = ("patient", "until-limit", "converge")
+
+# What solvers take for a whole number.
+LARGEST = 2**31 - 1
 
 # Starts of a search that is one pass.
 NUM_STARTS = 5
@@ -39,7 +43,9 @@ def reject_unknown_names(cls: type[T]) -> type[T]:
     known = [f.name for f in fields(cls)]  # type: ignore[arg-type]
 
     @functools.wraps(init)
-    def checked(self: T, **kwargs: object) -> None:
+    def checked(self: T, *args: object, **kwargs: object) -> None:
+        if args:
+            raise OptionError(f"Options: options are given by name, as in Options(time_limit=60); received {show(args[0])}.")
         for name in kwargs:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
@@ -131,13 +137,13 @@ class Options:
     def __post_init__(self) -> None:
         _require(self, "time_limit", _is_number(self.time_limit) and self.time_limit >= 0, "a number of seconds, at least 0")
         _require(self, "max_iterations", _is_whole(self.max_iterations) and self.max_iterations >= 0, "a whole number, at least 0")
-        _require(self, "search", self.search in SEARCHES, f"one of {', '.join(map(repr, SEARCHES))}")
+        _require(self, "search", _is_one_of(self.search, SEARCHES), f"one of {', '.join(map(repr, SEARCHES))}")
         ends = self.search != "until-limit" or self.time_limit < np.inf or self.max_starts is not None
         _require(self, "search", ends, "it a time_limit (or max_starts) to end at, or 'patient'")
         limited = self.max_starts is None or (_is_whole(self.max_starts) and self.max_starts >= 1)
         _require(self, "max_starts", limited, "a whole number, at least 1, or None")
-        _require(self, "formulation", self.formulation in FORMULATIONS, f"one of {', '.join(map(repr, FORMULATIONS))}")
-        _require(self, "decomposition", self.decomposition in DECOMPOSITIONS, f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
+        _require(self, "formulation", _is_one_of(self.formulation, FORMULATIONS), f"one of {', '.join(map(repr, FORMULATIONS))}")
+        _require(self, "decomposition", _is_one_of(self.decomposition, DECOMPOSITIONS), f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
         _require(self, "tangents", isinstance(self.tangents, bool), "True or False")
         fits = self.decomposition != "local" or self.formulation in ("auto", "lazy")
         _require(self, "decomposition", fits, f"'global' or 'auto' with formulation={self.formulation!r}")
@@ -147,9 +153,14 @@ class Options:
         _require(self, "penalty_growth", _is_number(self.penalty_growth) and 1 < self.penalty_growth < np.inf, "a number above 1")
         _require(self, "feasibility_tol", _is_number(self.feasibility_tol) and 0 < self.feasibility_tol < np.inf, "a positive number")
         _require(self, "objective_tol", _is_number(self.objective_tol) and 0 <= self.objective_tol < np.inf, "a number, at least 0")
-        _require(self, "solver_options", isinstance(self.solver_options, Mapping), "a mapping of option names to values")
+        _require(self, "solver", self.solver is None or isinstance(self.solver, str), "the name of a solver, or None")
+        is_mapping = isinstance(self.solver_options, Mapping) and all(isinstance(name, str) for name in self.solver_options)
+        _require(self, "solver_options", is_mapping, "a mapping of option names to values")
         _require(self, "threads", _is_whole(self.threads) and self.threads >= 1, "a whole number, at least 1")
         _require(self, "seed", _is_whole(self.seed) and self.seed >= 0, "a whole number, at least 0")
+        for name in ("max_iterations", "threads", "seed"):
+            _require(self, name, getattr(self, name) <= LARGEST, f"a whole number up to {LARGEST}")
+        _require(self, "verbose", isinstance(self.verbose, bool), "True or False")
         _require(self, "callback", self.callback is None or callable(self.callback), "a function of one Iteration, or None")
         stops = self.stop is None or callable(getattr(self.stop, "is_set", None))
         _require(self, "stop", stops, "a threading.Event, or None")
@@ -161,7 +172,11 @@ class Options:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return isinstance(value, float | np.floating) or (_is_whole(value) and abs(value) < 10**300)  # type: ignore[arg-type]
+
+
+def _is_one_of(value: object, names: tuple[str, ...]) -> bool:
+    return isinstance(value, str) and value in names
 
 
 def _is_whole(value: object) -> bool:

@@ -335,3 +335,91 @@ def test_a_start_that_is_wrong(qp, tmp_path):
             read_start(path, qp)
     path.write_text('{"columns": {"x0": 0.5}}')
     assert read_start(path, qp).tolist() == [0.5, 0, 0, 0, 0, 0]
+
+
+# Names that HiGHS does not take.
+
+
+def written_by_gurobi(path):
+    """As gurobipy writes it: brackets, signs and keywords in names, Latin-1."""
+    text = """\\ LP format - for model browsing. Use MPS format to capture full model detail.
+Minimize
+  - y[a_b] + 3 e5 + a+b + 7 Constant + [ 2 x[1,2] ^2 + 2 x[1,2] * x[-1,0]
+   + 2 x[-1,0] ^2 ] / 2
+Subject To
+ c[1,2]: x[1,2] + 2 x[-1,0] - y[a_b] >= -3
+ d_e: y[c-d] + e5 + a+b + free - 1x + st = 1
+ R2: y[größe] <= 4
+Bounds
+ -1 <= x[1,2] <= 2
+ -1 <= x[-1,0] <= 2
+ free free
+ st free
+ Constant = 1
+Binaries
+ e5
+Generals
+ a+b
+End
+"""
+    path.write_bytes(text.encode("latin-1"))
+    return path
+
+
+def test_a_file_of_gurobi_keeps_its_names(tmp_path):
+    program = read_host(written_by_gurobi(tmp_path / "a.lp"))
+    names = list(program.column_names)
+    assert set(names) == {"y[a_b]", "e5", "a+b", "Constant", "x[1,2]", "x[-1,0]", "y[c-d]", "free", "1x", "st", "y[größe]"}
+    assert program.row_names == ("c[1,2]", "d_e", "R2")
+    row = dict(zip(names, program.rows.toarray()[1].tolist(), strict=True))
+    assert {name: value for name, value in row.items() if value} == {"y[c-d]": 1, "e5": 1, "a+b": 1, "free": 1, "1x": -1, "st": 1}
+    assert [program.lb[names.index(name)] for name in ("free", "st", "x[1,2]", "1x")] == [-np.inf, -np.inf, -1, 0]
+    assert [program.integer[names.index(name)] for name in ("e5", "a+b", "st")] == [True, True, False]
+    first, second = names.index("x[1,2]"), names.index("x[-1,0]")
+    assert program.quadratic.toarray()[np.ix_([first, second], [first, second])].tolist() == [[2, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("objective", ["[ 2 x[1]^2 ] / 2 + y", "[2x[1]^2]/2+y", "y + [ x[1] * x[1] ]/2"])
+def test_brackets_of_names_and_of_quadratic_terms_are_told_apart(tmp_path, objective):
+    (tmp_path / "a.lp").write_text(f"\\ a remark [1]\nMinimize\n obj: {objective}\nSubject To\n c[1]: x[1]+y>=1\nEnd\n")
+    program = read_host(tmp_path / "a.lp")
+    assert set(program.column_names) == {"x[1]", "y"}
+    assert program.row_names == ("c[1]",)
+    assert program.is_quadratic
+
+
+def test_what_gurobi_writes_is_read(tmp_path):
+    gurobipy = pytest.importorskip("gurobipy")
+    try:
+        model = gurobipy.Model(env=gurobipy.Env(params={"OutputFlag": 0}))
+    except gurobipy.GurobiError as error:
+        pytest.skip(str(error))
+    flow = model.addVars([(1, 2), (-1, 0)], name="flow", ub=3.0)
+    model.addConstr(flow[1, 2] + 2 * flow[-1, 0] >= 1, name="demand[a,b]")
+    model.setObjective(flow[1, 2] * flow[1, 2] + flow[-1, 0])
+    model.write(str(tmp_path / "a.lp"))
+    program = read_host(tmp_path / "a.lp")
+    assert set(program.column_names) == {"flow[1,2]", "flow[-1,0]"}
+    assert program.row_names == ("demand[a,b]",)
+
+
+def test_messages_and_solutions_have_the_names_of_the_file(tmp_path):
+    (tmp_path / "a.lp").write_text(qp_lp().replace("x0", "x[0,0]").replace("x1", "x[0,1]").replace("total", "total[1]"))
+    program = read_host(tmp_path / "a.lp")
+    embedding = build_embedding(program, NetworkEntry(ConvexQP.network, ["x[0,0]", "x[0,1]", "x2", "x3"], ["y*"]))
+    result = dcembed.solve(program, embedding, np.zeros(6), {**QUIET, "max_iterations": 0, "max_starts": 1})
+    assert result.worst_violations[0].constraint == "row 'total[1]'"
+    write_solution(tmp_path / "a.sol", result)
+    assert "\nx[0,1] " in (tmp_path / "a.sol").read_text()
+    assert np.array_equal(read_start(tmp_path / "a.sol", program), result.x)
+
+
+def test_special_ordered_sets_are_refused_by_name(tmp_path):
+    (tmp_path / "a.lp").write_text("Minimize\n obj: x + y\nSubject To\n c: x + y >= 1\nSOS\n s: S1 :: x:1 y:2\nEnd\n")
+    with pytest.raises(InputError, match=r"has special ordered sets \(section SOS\)"):
+        read_host(tmp_path / "a.lp")
+
+
+def test_latin_1_is_read(tmp_path):
+    (tmp_path / "a.mps").write_bytes(f"{MPS}ENDATA\n".replace(" b ", " größe ").encode("latin-1"))
+    assert "größe" in read_host(tmp_path / "a.mps").column_names

@@ -175,9 +175,12 @@ def test_the_printout_counts():
         ({"lb": 1.0, "ub": 0.0}, "Program: the bounds of column 0 cross: lb = 1 > ub = 0 (1 more like it)."),
         ({"rows": np.ones((2, 2)), "row_lb": 3.0, "row_ub": [4.0, 2.0]}, "Program: the bounds of row 1 cross: lb = 3 > ub = 2."),
         ({"integer": [True]}, "Program: the integer mask has shape (1,) but there are 2 columns: expected (2,)."),
-        ({"integer": [0, 2]}, "Program: integer is a mask of 2 booleans or a list of column numbers from 0 to 1, received [0, 2]."),
-        ({"integer": [0.0, 1.0]}, "Program: integer is a mask of 2 booleans or a list of column numbers from 0 to 1, received [0.0, 1.0]."),
-        ({"rows": [["a", "b"]]}, "Program: a matrix of numbers is expected, received list (could not convert string to float: 'a')."),
+        ({"integer": [0, 2]}, "Program: integer is a mask of 2 booleans or a list of column numbers from 0 to 1, received list [0, 2]."),
+        (
+            {"integer": [0.0, 1.0]},
+            "Program: integer is a mask of 2 booleans or a list of column numbers from 0 to 1, received list [0.0, 1.0].",
+        ),
+        ({"rows": [["a", "b"]]}, "Program: rows is not accepted: numbers are expected, received list [['a', 'b']] (type <U1)."),
         (
             {"quadratic": [[1.0, 2.0], [2.0, 1.0]]},
             "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), so the objective is not convex. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from dcembed.errors import InputError
 from dcembed.network.network import Network
 from dcembed.program.matrices import MatrixLike, as_sparse
 from dcembed.program.program import Program
+from dcembed.reading import as_numbers, require, require_all, show
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -32,8 +34,8 @@ class AffineInputs:
     offset: Array
 
     def __init__(self, matrix: MatrixLike, offset: ArrayLike | None = None) -> None:
-        sparse = as_sparse(matrix, "AffineInputs")
-        constants = np.atleast_2d(np.zeros(sparse.shape[0]) if offset is None else np.array(offset, dtype=np.float64))
+        sparse = as_sparse(matrix, "AffineInputs", "matrix")
+        constants = np.atleast_2d(np.zeros(sparse.shape[0]) if offset is None else as_numbers(offset, "AffineInputs: offset"))
         if not np.isfinite(sparse.data).all() or not np.isfinite(constants).all():
             raise InputError("AffineInputs: matrix and offset must be finite; NaN or infinite entries were received.")
         object.__setattr__(self, "matrix", sparse)
@@ -116,6 +118,14 @@ def _shaped(inputs: AffineInputs, num_inputs: int) -> AffineInputs:
     return AffineInputs(inputs.matrix, inputs.offset.reshape(shape))
 
 
+def read_embeddings(program: Program, embeddings: Sequence[Embedding] | Embedding, who: str) -> list[Embedding]:
+    """The embeddings as a list that fits the program; `who` asks for them, for messages."""
+    require(program, Program, f"{who}: program")
+    listed = [embeddings] if isinstance(embeddings, Embedding) else list(require_all(embeddings, Embedding, f"{who}: embeddings"))
+    check_embeddings(program, listed)
+    return listed
+
+
 def check_embeddings(program: Program, embeddings: list[Embedding]) -> None:
     """Raise InputError if an embedding refers to columns that the program does not have."""
     n = program.num_columns
@@ -136,7 +146,10 @@ def check_embeddings(program: Program, embeddings: list[Embedding]) -> None:
 
 
 def _columns(value: ArrayLike, width: int, name: str, k: int | None = None) -> Array:
-    columns = np.asarray(value)
+    try:
+        columns = np.asarray(value)
+    except ValueError:
+        raise InputError(f"Embedding: {name} are column numbers in rows of the same length, received {show(value)}.") from None
     if columns.dtype.kind not in "iu":
         raise InputError(f"Embedding: {name} are column numbers (integers), received {columns.dtype} of shape {columns.shape}.")
     if columns.ndim == 1:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.embedding import Embedding, read_embeddings
 from dcembed.errors import InputError
 from dcembed.network.network import evaluate
 from dcembed.program.program import Program
+from dcembed.reading import as_numbers
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ NO_POINT = Verification(
 )
 
 
-def verify(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verification:
+def verify(program: Program, embeddings: Sequence[Embedding] | Embedding, w: Array) -> Verification:
     """Measure `w` (n,) against everything the problem asks for."""
-    w = np.asarray(w, dtype=np.float64)
+    embeddings, w = read_embeddings(program, embeddings, "verify"), as_numbers(w, "verify: w")
     n = program.num_columns
     if w.shape != (n,):
         raise InputError(f"verify: the point has shape {w.shape} but the program has {n} columns: expected ({n},).")

@@ -18,6 +18,9 @@ from dcembed.errors import InputError
 
 Item = str | float
 
+# A name that is not there is compared with so many others, and only if it is no longer than this: the comparison takes its time.
+MOST_COMPARED, LONGEST_COMPARED = 2_000, 100
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:
@@ -92,11 +95,24 @@ def _find(table: dict[str, int], item: Any, what: str) -> list[Any]:
         return [number]
     if "*" not in item and "?" not in item:
         raise InputError(f"{what}: there is no column '{item}'. {_hint(table, item)}")
-    pattern = re.compile("".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in item), re.DOTALL)
+    pattern = _compile(item)
     matches = sorted((name for name in table if pattern.fullmatch(name)), key=natural_key)
     if not matches:
         raise InputError(f"{what}: no column matches '{item}'. {_hint(table, item)}")
     return [table[name] for name in matches]
+
+
+def _compile(item: str) -> re.Pattern[str]:
+    """A pattern as a regular expression.
+
+    What lies between two stars is matched where it first occurs, and that is final: a group (?>...) is not tried again, so that the
+    time does not grow exponentially with the stars.
+    """
+    first, *others = ("".join("." if c == "?" else re.escape(c) for c in part) for part in re.split(r"\*+", item))
+    if not others:
+        return re.compile(first, re.DOTALL)
+    middle = "".join(f"(?>.*?{part})" for part in others[:-1])
+    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)
 
 
 def _single(table: dict[str, int], entry: Any, what: str) -> Any:
@@ -121,18 +137,23 @@ def _parse(text: str) -> _Number | None:
 
 
 def _constant(number: float, what: str) -> _Number:
-    if not np.isfinite(number):
-        raise InputError(f"{what}: the constant {number} is not finite.")
-    return _Number(number)
+    try:
+        constant = _Number(number)
+    except OverflowError:
+        constant = _Number(np.inf)
+    if not np.isfinite(constant):
+        raise InputError(f"{what}: the constant {float(constant)} is not finite.")
+    return constant
 
 
-def natural_key(name: str) -> list[tuple[int, int | str]]:
-    """Sorts numbers inside names as numbers."""
-    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", name) if part]
+def natural_key(name: str) -> list[tuple[int, int, str]]:
+    """Sorts numbers inside names as numbers, by their length and then by their digits: some are too long for Python to convert."""
+    parts = (part for part in re.split(r"(\d+)", name) if part)
+    return [(0, len(digits := part.lstrip("0")), digits) if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 def _hint(table: dict[str, int], item: str) -> str:
-    close = difflib.get_close_matches(item.strip("*?") or item, table, n=3)
+    close = difflib.get_close_matches(item.strip("*?") or item, list(table)[:MOST_COMPARED], n=3) if len(item) <= LONGEST_COMPARED else []
     some = ", ".join(list(table)[:8]) + (", ..." if len(table) > 8 else "")
     return (f"Did you mean {' or '.join(close)}? " if close else "") + f"The columns are {some}."
 

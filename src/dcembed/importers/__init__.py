@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dcembed.errors import InputError, MissingPackageError
+from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError
 from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape
 from dcembed.network.network import Network
@@ -87,11 +87,26 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
       layer 1, '1': Tanh
     ...
     """
+    shape = parse_input_shape(input_shape)
     if isinstance(model, Network):
         return model
-    shape = parse_input_shape(input_shape)
-    importer = _match_path(Path(model)) if isinstance(model, str | Path) else _match_object(model)
-    network: Network = _import_adapter(importer).load(Path(model) if isinstance(model, str) else model, shape)
+    if isinstance(model, str | Path):
+        return _load_file(Path(model), shape)
+    network: Network = _import_adapter(_match_object(model)).load(model, shape)
+    return network
+
+
+def _load_file(path: Path, shape: tuple[int, ...] | None) -> Network:
+    """Read a file. Whatever a package says of bytes that are not what they should be, the file is what is wrong."""
+    adapter = _import_adapter(_match_path(path))
+    try:
+        network: Network = adapter.load(path, shape)
+    except DcembedError:
+        raise
+    except Exception as error:
+        raise NetworkError(
+            f"{path} cannot be read: {type(error).__name__}: {error}. It is damaged, or not what its name says; write or export it again."
+        ) from error
     return network
 
 
@@ -100,12 +115,20 @@ def _match_path(path: Path) -> Importer:
     _refuse_code(path, suffix)
     for importer in IMPORTERS:
         if suffix in importer.suffixes:
-            if path.is_dir():
-                raise InputError(f"{path} is a folder; the path of a file is expected.")
-            if not path.is_file():
-                raise InputError(f"There is no file {path}. Check the path; it is relative to {Path.cwd()}.")
+            _check_file(path)
             return importer
     raise InputError(f"Files with the suffix '{suffix}' are not read: {path}. Accepted are:\n{_list_accepted()}")
+
+
+def _check_file(path: Path) -> None:
+    try:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be opened: {error}.") from None
+    if is_folder:
+        raise InputError(f"{path} is a folder; the path of a file is expected.")
+    if not is_file:
+        raise InputError(f"There is no file {path}. Check the path; it is relative to {Path.cwd()}.")
 
 
 def _refuse_code(path: Path, suffix: str) -> None:

@@ -7,8 +7,13 @@ Two kinds of files are read. A plain multilayer perceptron has the keys W1, b1, 
 
 from __future__ import annotations
 
+import io
+import math
 import re
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,10 +27,34 @@ from dcembed.importers.check import check, draw_points
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 from dcembed.network.network import Network
+from dcembed.reading import as_path, require
+from dcembed.writing import write_whole
 
 # Counted up when the keys of save_network change their meaning.
 FORMAT_VERSION = 1
 FORMAT_KEY = "dcembed_format"
+
+# Weights hardly shrink. A file that grows by more than this, and to more than these bytes, holds no trained network.
+MOST_GROWTH, ALWAYS_READ = 200, 50_000_000
+
+# What zipfile, zlib and numpy raise over bytes that are not what they should be.
+DAMAGES = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def load(path: Path, input_shape: tuple[int, ...] | None) -> Network:
@@ -50,7 +79,8 @@ def save_network(network: Network, path: str | Path) -> None:
     >>> again([[1.5]])
     array([[0.5]])
     """
-    target = Path(path)
+    require(network, Network, "save_network: network")
+    target = as_path(path, "save_network: path")
     if target.suffix.lower() != ".npz":
         raise InputError(f"save_network writes .npz files, received the path {target}. Give it the suffix .npz.")
     points = draw_points(network)
@@ -61,16 +91,41 @@ def save_network(network: Network, path: str | Path) -> None:
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
     # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
-    np.savez_compressed(target, **arrays)  # type: ignore[arg-type]
+    write_whole(target, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
 
 
 def _read(path: Path) -> dict[str, Array]:
     """Pickled entries are left out: they would run code. Numbers and text are all that is read."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files if _is_wanted(key)}
-    except (OSError, ValueError, EOFError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if _is_wanted(entry.filename.removesuffix(".npy"))]
+            _check_growth(entries, path)
+            return {entry.filename.removesuffix(".npy"): _read_entry(archive, entry) for entry in entries}
+    except DAMAGES as error:
         raise NetworkError(f"{path} is not a readable .npz file: {error}. Write it again with numpy.savez.") from error
+
+
+def _check_growth(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    size, most = sum(entry.file_size for entry in entries), max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size)
+    if size > most:
+        raise ValueError(f"its {path.stat().st_size} bytes unpack to {size}, which no trained weights do")
+
+
+def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    """One array. What its head claims is compared with what is there before room is made for it."""
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{entry.filename} is packed in a way that numpy does not use")
+    content = archive.read(entry)
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, kind = read_head(stream)
+    claimed, there = math.prod(shape) * kind.itemsize, len(content) - stream.tell()
+    if kind.hasobject or min(shape, default=1) < 0 or claimed != there:
+        raise ValueError(f"{entry.filename} says it is {kind} of shape {shape}, which is {claimed} bytes, but {there} are there")
+    stream.seek(0)
+    array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def _is_wanted(key: str) -> bool:
@@ -92,7 +147,7 @@ def _load_layers(arrays: Mapping[str, Array], path: Path) -> Network:
             "Accepted are the keys W1, b1, ..., WL, bL (weights of shape (outputs, inputs)), or a file written by save_network."
         )
     weights = [_matrix(arrays, f"W{index}", path) for index in range(1, count + 1)]
-    biases = [np.asarray(arrays[f"b{index}"], dtype=np.float64) if f"b{index}" in arrays else None for index in range(1, count + 1)]
+    biases = [_vector(arrays[f"b{index}"], f"b{index}", path) if f"b{index}" in arrays else None for index in range(1, count + 1)]
     mean, std = _standardization(arrays, weights[0].shape[1], path)
     network = build_chain(weights, biases, mean, std)
     return check(network, lambda points: evaluate_chain(points, weights, biases, mean, std), "file")
@@ -100,29 +155,39 @@ def _load_layers(arrays: Mapping[str, Array], path: Path) -> Network:
 
 def _matrix(arrays: Mapping[str, Array], key: str, path: Path) -> Array:
     array = arrays[key]
-    if array.ndim != 2 or array.dtype.kind not in "fiu":
+    if array.ndim != 2 or array.dtype.kind not in "fiu" or not array.size:
         raise NetworkError(
             f"{key} in {path} has shape {array.shape} and type {array.dtype}; a matrix of numbers (outputs, inputs) is accepted."
         )
     return array.astype(np.float64)
 
 
+def _vector(array: Array, key: str, path: Path) -> Array:
+    if array.dtype.kind not in "fiu":
+        raise NetworkError(f"{key} in {path} has type {array.dtype}; a vector of numbers is accepted.")
+    return array.astype(np.float64).reshape(-1)
+
+
 def _standardization(arrays: Mapping[str, Array], size: int, path: Path) -> tuple[Array, Array]:
-    mean = np.asarray(arrays.get("mean", np.zeros(size)), dtype=np.float64)
-    std = np.asarray(arrays.get("std", np.ones(size)), dtype=np.float64)
+    mean = _vector(arrays.get("mean", np.zeros(size)), "mean", path)
+    std = _vector(arrays.get("std", np.ones(size)), "std", path)
     if mean.shape != (size,) or std.shape != (size,):
         raise NetworkError(
             f"mean and std in {path} have shapes {mean.shape} and {std.shape}; the network has {size} inputs, so ({size},) is accepted."
         )
-    if not (std > 0).all():
-        raise NetworkError(f"std in {path} has entries that are not positive. Drop constant inputs, or set their std to 1.")
+    if not (std > 0).all() or not np.isfinite(std).all() or not np.isfinite(mean).all():
+        raise NetworkError(
+            f"mean and std in {path} have entries that are not finite, or std some that are not positive. "
+            "Drop constant inputs, or set their std to 1."
+        )
     return mean, std
 
 
 def build_chain(weights: Sequence[Array], biases: Sequence[Array | None], mean: Array, std: Array) -> Network:
     """W_L relu(... relu(W_1 (x - mean) / std + b_1)) + b_L."""
     builder = NetworkBuilder((weights[0].shape[1],))
-    value = builder.scale(builder.shift(builder.input, -mean), 1.0 / std)
+    with np.errstate(all="ignore"):
+        value = builder.scale(builder.shift(builder.input, -mean), 1.0 / std)
     for index, (weight, bias) in enumerate(zip(weights, biases, strict=True), start=1):
         try:
             with np.errstate(all="ignore"):
@@ -154,32 +219,45 @@ def _pack(affine: Affine, name: str) -> Iterator[tuple[str, Array]]:
 
 
 def _unpack(arrays: Mapping[str, Array], name: str) -> Affine:
-    sources = sorted({int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d+)\.", key))})
-    return Affine({source: _unpack_block(arrays, f"{name}.source{source}") for source in sources}, arrays[f"{name}.bias"])
+    sources = sorted({int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d{{1,9}})\.", key))})
+    return Affine({source: _unpack_block(arrays, f"{name}.source{source}") for source in sources}, _numbers(arrays, f"{name}.bias", "f"))
 
 
 def _unpack_block(arrays: Mapping[str, Array], key: str) -> Matrix:
     if f"{key}.dense" in arrays:
-        return arrays[f"{key}.dense"]
-    parts = tuple(arrays[f"{key}.{part}"] for part in ("data", "indices", "indptr"))
-    num_rows, num_columns = (int(size) for size in arrays[f"{key}.shape"])
-    return sp.csr_array(parts, shape=(num_rows, num_columns))
+        return _numbers(arrays, f"{key}.dense", "f")
+    data = _numbers(arrays, f"{key}.data", "f")
+    indices, indptr, shape = (_numbers(arrays, f"{key}.{part}", "iu") for part in ("indices", "indptr", "shape"))
+    num_rows, num_columns = (int(size) for size in shape)
+    block = sp.csr_array((data, indices, indptr), shape=(num_rows, num_columns))
+    # Places outside of the matrix would be read from and written to all the same.
+    block.check_format(full_check=True)
+    return block
+
+
+def _numbers(arrays: Mapping[str, Array], key: str, kinds: str) -> Array:
+    if arrays[key].dtype.kind not in kinds:
+        raise ValueError(f"{key} has type {arrays[key].dtype}")
+    return arrays[key]
 
 
 def _load_saved(arrays: Mapping[str, Any], path: Path) -> Network:
-    version = int(arrays[FORMAT_KEY])
-    if version != FORMAT_VERSION:
+    version = arrays[FORMAT_KEY]
+    if version.shape != () or version.dtype.kind not in "iu" or version != FORMAT_VERSION:
         raise NetworkError(
             f"{path} has format {version} of save_network; this version of dcembed reads format {FORMAT_VERSION}. "
             "Update dcembed, or save the network again."
         )
     try:
-        layers = [_unpack(arrays, f"layer{index}") for index in range(1, int(arrays["num_stages"]) + 2)]
-        names = tuple(map(str, arrays["input_names"].reshape(-1))) if "input_names" in arrays else None
-        network = Network(int(arrays["num_inputs"]), tuple(layers[:-1]), layers[-1], names)
-        points, values = np.asarray(arrays["check_points"]), np.asarray(arrays["check_values"])
-    except (KeyError, ValueError, TypeError) as error:
+        num_stages, num_inputs = (int(_numbers(arrays, key, "iu")) for key in ("num_stages", "num_inputs"))
+        layers = [_unpack(arrays, f"layer{index}") for index in range(1, num_stages + 2)]
+        names = tuple(map(str, _numbers(arrays, "input_names", "U").reshape(-1))) if "input_names" in arrays else None
+        network = Network(num_inputs, tuple(layers[:-1]), layers[-1], names)
+        points, values = _numbers(arrays, "check_points", "f"), _numbers(arrays, "check_values", "f")
+        if points.ndim != 2 or points.shape[1] != num_inputs or values.shape != (len(points), network.num_outputs) or not points.size:
+            raise ValueError(f"check_points and check_values have shapes {points.shape} and {values.shape}")
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         if isinstance(error, NetworkError):
-            raise
+            raise NetworkError(f"{path}: {error}") from None
         raise NetworkError(f"{path} is damaged: {type(error).__name__}: {error}. Save the network again.") from error
     return check(network, lambda _: values, "saved network", points=points)

@@ -16,7 +16,9 @@ import numpy as np
 from dcembed.errors import DcembedError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers.operations import Unsupported, as_tensor
 from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
+from dcembed.reading import as_whole
 
 UNKNOWN = object()
 
@@ -44,13 +46,15 @@ class Lowering:
         The layers that the importer knows, for messages.
     shape
         Whole shape of the input for one point; None when it is not known, and then only the kinds of the layers are looked at.
+    growth
+        How large values may become.
     """
 
-    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None) -> None:
+    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None, growth: Growth = UNLIMITED) -> None:
         self._framework = framework
         self._accepted = accepted
         self._problems: list[str] = []
-        self.builder = NetworkBuilder(shape or (1,))
+        self.builder = NetworkBuilder(shape or (1,), growth)
         self.input: Any = UNKNOWN if shape is None else self.builder.input
 
     def apply(self, layer: Layer, operation: Callable[..., Any] | None, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +71,7 @@ class Lowering:
                 return operation(self.builder, *args, **kwargs)
         except Unsupported as reason:
             return self._report(f"{layer} ({reason})", args)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             if self._problems:
                 return UNKNOWN
             raise NetworkError(_locate(layer, error)) from (None if isinstance(error, DcembedError) else error)
@@ -117,7 +121,8 @@ def parse_input_shape(input_shape: int | Sequence[int] | None) -> tuple[int, ...
     if input_shape is None:
         return None
     try:
-        shape = (int(input_shape),) if isinstance(input_shape, int) else tuple(int(size) for size in input_shape)
+        sizes = [input_shape] if isinstance(input_shape, int | np.integer) else list(input_shape)
+        shape = tuple(as_whole(size, "input_shape") for size in sizes)
     except (TypeError, ValueError):
         shape = ()
     if not shape or min(shape) < 1:

@@ -20,15 +20,15 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, unknown_input
-from dcembed.importers.onnx_files import FLOAT_TYPES, check_proto, in_double, inline, read_file, to_array
+from dcembed.importers.onnx_files import FLOAT_TYPES, check_proto, in_double, read_file, to_array
+from dcembed.importers.onnx_folding import FOLDED, fold
+from dcembed.importers.onnx_functions import inline
 from dcembed.importers.onnx_operations import OPERATORS
+from dcembed.network.growth import growth_of
 from dcembed.network.network import Network
 
-# Operations that are evaluated when all their inputs are constants. Random ones are not among them.
-FOLDED = """
-    Abs Add Cast Ceil Concat ConstantOfShape Div Equal Exp Expand Flatten Floor Gather Gemm Identity Log MatMul Max Min Mul Neg Pow Range
-    Reciprocal ReduceMean ReduceProd ReduceSum Relu Reshape Shape Size Slice Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where
-"""
+# Numbers in a batch of fixed size; larger ones are not filled up with zeros for the few points that are compared.
+MOST_IN_BATCH = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Input:
 
 def load(source: Any, input_shape: tuple[int, ...] | None) -> Network:
     """Read an ONNX file or ModelProto."""
-    model = in_double(read_file(source) if isinstance(source, Path) else inline(check_proto(source)))
+    model = in_double(inline(read_file(source) if isinstance(source, Path) else check_proto(source)))
     graph = model.graph
     proto, output = _only_input(graph), _only_output(graph)
     if not graph.node:
@@ -150,7 +150,7 @@ def _forward(model: onnx.ModelProto, point: _Input) -> Callable[[Array], Array]:
         return np.concatenate(parts)[: len(points) if sum(map(len, parts)) == len(padded) else None]
 
     def forward(points: Array) -> Array:
-        if point.batch is None:
+        if point.batch is None or point.batch * points.shape[1] > MOST_IN_BATCH:
             return one_by_one(points)
         try:
             return in_batches(points)
@@ -165,8 +165,9 @@ def _forward(model: onnx.ModelProto, point: _Input) -> Callable[[Array], Array]:
 
 
 def _walk(model: onnx.ModelProto, input_name: str, point: _Input | None) -> tuple[Lowering, dict[str, Any]]:
-    lowering = Lowering("ONNX", ", ".join(sorted(OPERATORS)), None if point is None else point.shape)
     values: dict[str, Any] = {tensor.name: to_array(tensor) for tensor in model.graph.initializer}
+    growth = growth_of(sum(array.size for array in values.values()))
+    lowering = Lowering("ONNX", ", ".join(sorted(OPERATORS)), None if point is None else point.shape, growth)
     values[input_name] = lowering.input
     versions = {entry.domain: entry.version for entry in model.opset_import}
     for index, node in enumerate(model.graph.node):
@@ -203,17 +204,6 @@ def _find(node: onnx.NodeProto, inputs: list[Any], versions: dict[str, int]) -> 
     if node.domain not in ("", "ai.onnx"):
         return None
     constant = bool(inputs) and all(value is None or isinstance(value, np.ndarray | np.generic) for value in inputs)
-    if constant and node.op_type in FOLDED.split():
-        return lambda builder, *args, **kwargs: _fold(node, args, versions)
+    if constant and node.op_type in FOLDED:
+        return lambda builder, *args, **kwargs: fold(node, args, versions, builder.growth)
     return OPERATORS.get(node.op_type)
-
-
-def _fold(node: onnx.NodeProto, inputs: Sequence[Any], versions: dict[str, int]) -> Array:
-    names = {name: value for name, value in zip(node.input, inputs, strict=True) if name}
-    types = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None) for name, value in names.items()]
-    outputs = [helper.make_tensor_value_info(node.output[0], onnx.TensorProto.UNDEFINED, None)]
-    model = helper.make_model(
-        helper.make_graph([node], "fold", types, outputs),
-        opset_imports=[helper.make_opsetid(domain, version) for domain, version in versions.items()],
-    )
-    return np.asarray(ReferenceEvaluator(model).run([node.output[0]], names)[0])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.inliner
 from onnx import external_data_helper, helper, numpy_helper
 
 from dcembed.arrays import Array
@@ -28,7 +27,7 @@ def read_file(path: Path) -> onnx.ModelProto:
     if not model.HasField("graph"):
         raise NetworkError(f"{path} is not an ONNX model: it holds no graph. Export the model again, or check the download.")
     _load_external_data(model, path)
-    return inline(model)
+    return model
 
 
 def check_proto(model: Any) -> onnx.ModelProto:
@@ -42,11 +41,6 @@ def check_proto(model: Any) -> onnx.ModelProto:
             "The ModelProto refers to weights in other files. Pass the path of the .onnx file instead, so that they can be found."
         )
     return model
-
-
-def inline(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with its local functions written out."""
-    return onnx.inliner.inline_local_functions(model) if model.functions else model
 
 
 def _load_external_data(model: onnx.ModelProto, path: Path) -> None:
@@ -75,6 +69,22 @@ def _check_location(tensor: onnx.TensorProto, path: Path) -> None:
     if not target.is_file():
         raise InputError(
             f"The weights '{tensor.name}' of {path} should be in {target}, but there is no such file. Keep it next to the model."
+        )
+    _check_extent(tensor, path, target)
+
+
+def _check_extent(tensor: onnx.TensorProto, path: Path, target: Path) -> None:
+    """Room is made for as many bytes as are claimed before they are read."""
+    extent = {entry.key: entry.value for entry in tensor.external_data if entry.key in ("offset", "length")}
+    size = target.stat().st_size
+    try:
+        offset, length = int(extent.get("offset") or 0), int(extent.get("length") or 0)
+    except ValueError:
+        offset = length = -1
+    if offset < 0 or length < 0 or offset + length > size:
+        raise NetworkError(
+            f"The weights '{tensor.name}' of {path} should be {extent.get('length', 'all')} bytes at {extent.get('offset', 0)} of {target}, "
+            f"which has {size}. Export the model again, or check the download."
         )
 
 

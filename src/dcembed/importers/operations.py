@@ -43,6 +43,7 @@ def select(builder: NetworkBuilder, value: Tensor, choose: Callable[[Array], Arr
     """Rearrange, repeat or drop entries: `choose` is what numpy would do to an array of this shape."""
     size = value.affine.num_rows
     entries = np.asarray(choose(np.arange(size).reshape(value.shape)))
+    builder.growth.check(entries.size, f"A value of shape {entries.shape}")
     if entries.size == size and np.array_equal(entries.reshape(-1), np.arange(size)):
         return builder.reshape(value, entries.shape)
     picks = sp.csr_array((np.ones(entries.size), entries.reshape(-1), np.arange(entries.size + 1)), shape=(entries.size, size))

@@ -9,7 +9,7 @@ shapes fit, and a file whose layers fit in more than one order is refused too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,9 @@ from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.arrays_ import build_chain, evaluate_chain
 from dcembed.importers.check import check
 from dcembed.network.network import Network
+
+# Beginnings of chains that are looked at, a fraction of a second's work, and layers that a message lists.
+MOST_STEPS, MOST_SHOWN = 20_000, 20
 
 
 def load(path: Path, input_shape: tuple[int, ...] | None) -> Network:
@@ -51,7 +54,7 @@ def _ends(key: str, word: str) -> bool:
 
 def _refuse_others(arrays: dict[str, Array], path: Path) -> None:
     """Any array that is not part of a linear layer means a layer which cannot be seen in the file."""
-    layers = {key.removesuffix("weight") for key, array in arrays.items() if _ends(key, "weight") and array.ndim == 2}
+    layers = {key.removesuffix("weight") for key, array in arrays.items() if _ends(key, "weight") and array.ndim == 2 and array.size}
     known = {f"{prefix}{part}" for prefix in layers for part in ("weight", "bias")}
     others = [
         f"  '{key}': shape {array.shape}, {array.dtype}" for key, array in arrays.items() if key not in known or array.dtype.kind != "f"
@@ -60,7 +63,7 @@ def _refuse_others(arrays: dict[str, Array], path: Path) -> None:
         raise UnsupportedLayerError(
             f"{path} is not the state dict of a plain ReLU multilayer perceptron; these entries do not belong to one:\n"
             + "\n".join(others)
-            + "\nAccepted are linear layers only: <prefix>.weight with two axes and <prefix>.bias. "
+            + "\nAccepted are linear layers only: <prefix>.weight with two axes, not empty, and <prefix>.bias. "
             "Pass the live model instead, or export it to ONNX."
         )
 
@@ -70,28 +73,62 @@ def _order(weights: dict[str, Array], path: Path) -> list[str]:
     groups: dict[str, list[str]] = {}
     for prefix in sorted(weights, key=_natural_key):
         groups.setdefault(re.sub(r"\d+", "#", prefix), []).append(prefix)
-    orders = _chains(list(groups.values()), weights, None)
-    first, second = next(orders, None), next(orders, None)
-    if first is None or second is not None:
-        shapes = ", ".join(f"'{prefix}weight' {weights[prefix].shape}" for prefix in sorted(weights, key=_natural_key))
-        problem = "do not fit one another in any order" if first is None else "fit one another in more than one order"
+    orders, is_complete = _chains(list(groups.values()), weights)
+    if len(orders) != 1 or not is_complete:
+        shapes = ", ".join(f"'{prefix}weight' {weights[prefix].shape}" for prefix in sorted(weights, key=_natural_key)[:MOST_SHOWN])
+        more = f" and {len(weights) - MOST_SHOWN} more" if len(weights) > MOST_SHOWN else ""
+        problem = "fit one another in more than one order" if len(orders) > 1 else "do not fit one another in any order"
         raise NetworkError(
-            f"The layers of {path} {problem}: {shapes}. Number them in order (0.weight, 1.weight, ...), or export the model to ONNX."
+            f"The layers of {path} {problem if is_complete else 'can be put together in too many ways to try all of them'}: {shapes}{more}. "
+            "Number them in order (0.weight, 1.weight, ...), or export the model to ONNX."
         )
-    return first
+    return orders[0]
 
 
 def _natural_key(text: str) -> list[tuple[int, str]]:
-    """So that 2 comes before 10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
+    """So that 2 comes before 10: numbers by their length, then by their digits; some are too long for Python to convert."""
+    parts = re.split(r"(\d+)", text)
+    return [(len(digits := part.lstrip("0")), digits) if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _chains(groups: list[list[str]], weights: dict[str, Array], size: int | None) -> Iterator[list[str]]:
-    """Orders in which each layer takes what the one before gives; within a group the order is fixed."""
-    if not any(groups):
-        yield []
-    for index, group in enumerate(groups):
-        if group and size in (None, weights[group[0]].shape[1]):
-            rest = [*groups[:index], group[1:], *groups[index + 1 :]]
-            for tail in _chains(rest, weights, weights[group[0]].shape[0]):
-                yield [group[0], *tail]
+def _chains(groups: list[list[str]], weights: dict[str, Array]) -> tuple[list[list[str]], bool]:
+    """Orders in which each layer takes what the one before gives; within a group the order is fixed.
+
+    Two orders are enough to know that there is more than one. The second value tells whether the search came to its end.
+    """
+    total, orders, steps = len(weights), list[list[str]](), 0
+    # Each entry: how many of each group are placed, the layer placed last, and the entry before.
+    pending: list[_Place] = [_Place((0,) * len(groups), None, None, 0)]
+    while pending and len(orders) < 2:
+        place = pending.pop()
+        steps += 1
+        if steps > MOST_STEPS:
+            return orders, False
+        if place.depth == total:
+            orders.append(place.path())
+        for index, group in enumerate(groups):
+            if place.placed[index] < len(group):
+                layer = group[place.placed[index]]
+                if place.layer is None or weights[place.layer].shape[0] == weights[layer].shape[1]:
+                    placed = (*place.placed[:index], place.placed[index] + 1, *place.placed[index + 1 :])
+                    pending.append(_Place(placed, layer, place, place.depth + 1))
+    return orders, True
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A way to begin the chain of layers."""
+
+    placed: tuple[int, ...]
+    layer: str | None
+    before: _Place | None
+    depth: int
+
+    def path(self) -> list[str]:
+        """The layers from the first to this one."""
+        layers: list[str] = []
+        place: _Place | None = self
+        while place is not None and place.layer is not None:
+            layers.append(place.layer)
+            place = place.before
+        return layers[::-1]

@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
-from dcembed.errors import NetworkError
+from dcembed.errors import InputError, NetworkError
+from dcembed.reading import as_numbers, as_whole, check_places, show
 
 # `Array` and `Matrix` live in `dcembed.arrays`; they can still be had here.
 __all__ = ["Affine", "Array", "Matrix", "apply_affine", "check_affine"]
@@ -34,9 +35,14 @@ class Affine:
     bias: Array
 
     def __post_init__(self) -> None:
-        weights = {int(source): _as_block(block) for source, block in self.weights.items()}
+        if not isinstance(self.weights, Mapping):
+            raise InputError(
+                f"Affine: weights is not accepted: a mapping of sources to matrices is expected, received {show(self.weights)}."
+            )
+        named = self.weights.items()
+        weights = {as_whole(source, "Affine: a source"): _as_block(block, f"Affine: weights[{source}]") for source, block in named}
         object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "bias", np.array(self.bias, dtype=np.float64).reshape(-1))
+        object.__setattr__(self, "bias", as_numbers(self.bias, "Affine: bias").reshape(-1))
 
     @property
     def num_rows(self) -> int:
@@ -55,13 +61,14 @@ def apply_affine(affine: Affine, sources: Sequence[Array]) -> Array:
     return np.add(value, affine.bias, out=value)
 
 
-def _as_block(block: Matrix) -> Matrix:
+def _as_block(block: Matrix, where: str) -> Matrix:
     """Float64, read-only in spirit, sparse where sparse."""
     if sp.issparse(block):
+        check_places(block, where)
         block = sp.csr_array(block, dtype=np.float64)
         size = max(1, block.shape[0] * block.shape[1])
         return block if block.nnz < SPARSE_DENSITY * size else block.toarray()
-    return np.array(block, dtype=np.float64, ndmin=2)
+    return np.atleast_2d(as_numbers(block, where))
 
 
 def check_affine(affine: Affine, name: str, sizes: Sequence[int]) -> None:

@@ -14,9 +14,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
-from dcembed.errors import NetworkError
+from dcembed.errors import InputError, NetworkError
 from dcembed.network.affine import Affine
+from dcembed.network.growth import UNLIMITED, Growth, num_stored, product_size, stored
 from dcembed.network.network import Network
+from dcembed.reading import as_numbers, as_whole, check_places, require, require_all, require_iterable, show
+
+# More than any network has, and than memory holds.
+MOST_INPUTS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,8 @@ class NetworkBuilder:
     ----------
     input_shape
         Shape of one point, without the batch axis; its entries become the inputs in row-major order.
+    growth
+        How large values may become; any size by default.
 
     Examples
     --------
@@ -49,14 +56,25 @@ class NetworkBuilder:
     array([2., 2.])
     """
 
-    def __init__(self, input_shape: Sequence[int]) -> None:
-        shape = tuple(int(size) for size in input_shape)
+    def __init__(self, input_shape: Sequence[int], growth: Growth = UNLIMITED) -> None:
+        shape = _read_shape(input_shape)
         self._num_inputs = math.prod(shape)
+        self.growth = growth
+        growth.check(self._num_inputs, f"An input of shape {shape}")
+        if self._num_inputs > MOST_INPUTS:
+            raise InputError(f"NetworkBuilder: input_shape is not accepted: {show(shape)} are more than {MOST_INPUTS} inputs.")
         self._stages: list[Affine] = []
         self.input = Tensor(Affine({0: sp.eye_array(self._num_inputs, format="csr")}, np.zeros(self._num_inputs)), shape)
 
     def linear(self, value: Tensor, weight: Matrix, bias: Array | None = None) -> Tensor:
         """weight @ value + bias along the last axis; `weight` is (outputs, inputs)."""
+        _require_tensors(value)
+        if sp.issparse(weight):
+            check_places(weight, "NetworkBuilder: weight")
+        else:
+            weight = as_numbers(weight, "NetworkBuilder: weight")
+        if weight.ndim != 2:
+            raise NetworkError(f"A linear layer has a matrix of weights (outputs, inputs), received shape {weight.shape}.")
         num_out, num_in = weight.shape
         if not value.shape or value.shape[-1] != num_in:
             raise NetworkError(
@@ -64,7 +82,11 @@ class NetworkBuilder:
             )
         lead = value.shape[:-1]
         copies = math.prod(lead)
+        if self.growth.most is not None:
+            self.growth.check(copies * num_stored(weight), f"A matrix of shape {weight.shape} on a value of shape {value.shape}")
         matrix = weight if copies == 1 else sp.kron(sp.eye_array(copies), weight, format="csr")
+        if self.growth.most is not None:
+            self.growth.check(product_size(matrix, value.affine), f"A matrix of shape {weight.shape} on a value of shape {value.shape}")
         result = _transform(matrix, value.affine)
         if bias is not None:
             result = Affine(result.weights, result.bias + np.tile(_vector(bias, num_out, "bias"), copies))
@@ -72,13 +94,14 @@ class NetworkBuilder:
 
     def relu(self, value: Tensor) -> Tensor:
         """max(value, 0): one new stage."""
+        _require_tensors(value)
         self._stages.append(value.affine)
         size = value.affine.num_rows
         return Tensor(Affine({len(self._stages): sp.eye_array(size, format="csr")}, np.zeros(size)), value.shape)
 
     def leaky_relu(self, value: Tensor, slope: Array | float) -> Tensor:
         """value where positive, slope * value where negative: slope * a + (1 - slope) * relu(a). `slope` broadcasts against the shape."""
-        slope = np.asarray(slope, dtype=np.float64)
+        slope = as_numbers(slope, "NetworkBuilder: slope")
         return self.add(self.scale(value, slope), self.scale(self.relu(value), 1.0 - slope))
 
     def clip(self, value: Tensor, low: Array | float, high: Array | float) -> Tensor:
@@ -91,7 +114,8 @@ class NetworkBuilder:
         >>> unit([[-1.0], [5.0], [7.0]]).ravel()
         array([0., 5., 6.])
         """
-        low_, high_ = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+        low_, high_ = as_numbers(low, "NetworkBuilder: low"), as_numbers(high, "NetworkBuilder: high")
+        _require_tensors(value)
         result = value
         if np.isfinite(low_).all():
             result = self.shift(self.relu(self.shift(value, -low_)), low_)
@@ -101,17 +125,21 @@ class NetworkBuilder:
 
     def scale(self, value: Tensor, factor: Array | float) -> Tensor:
         """factor * value, entry by entry; `factor` broadcasts against the shape."""
+        _require_tensors(value)
         factors = _spread(factor, value.shape)
         return Tensor(_transform(sp.diags_array(factors, format="csr"), value.affine), value.shape)
 
     def shift(self, value: Tensor, amount: Array | float) -> Tensor:
         """value + amount; `amount` broadcasts against the shape."""
+        _require_tensors(value)
         return Tensor(Affine(value.affine.weights, value.affine.bias + _spread(amount, value.shape)), value.shape)
 
     def add(self, left: Tensor, right: Tensor) -> Tensor:
         """left + right, of equal shapes."""
+        _require_tensors(left, right)
         if left.shape != right.shape:
             raise NetworkError(f"An addition joins shapes {left.shape} and {right.shape}; they must be equal.")
+        self.growth.check(stored(left.affine) + stored(right.affine), f"An addition of values of shape {left.shape}")
         weights = dict(left.affine.weights)
         for source, block in right.affine.weights.items():
             weights[source] = weights[source] + block if source in weights else block
@@ -119,9 +147,18 @@ class NetworkBuilder:
 
     def concat(self, values: Sequence[Tensor], axis: int = -1) -> Tensor:
         """Join along `axis`, counted without the batch axis."""
-        order = np.concatenate(
-            [_entry_numbers(value.shape, offset) for value, offset in zip(values, _offsets(values), strict=True)], axis=axis
-        )
+        values = require_all(values, Tensor, "NetworkBuilder: values")
+        if not values:
+            raise NetworkError("A concatenation has no values. Give at least one.")
+        axis = as_whole(axis, "NetworkBuilder: axis")
+        self.growth.check(sum(stored(value.affine) for value in values), f"A concatenation of {len(values)} values")
+        numbers = [_entry_numbers(value.shape, offset) for value, offset in zip(values, _offsets(values), strict=True)]
+        try:
+            order = np.concatenate(numbers, axis=axis)
+        except (ValueError, OverflowError) as error:
+            raise NetworkError(
+                f"Values of shapes {', '.join(str(v.shape) for v in values)} cannot be joined along axis {axis}: {error}."
+            ) from None
         sources = sorted({source for value in values for source in value.affine.weights})
         sizes = {source: block.shape[1] for value in values for source, block in value.affine.weights.items()}
         weights = {
@@ -135,7 +172,8 @@ class NetworkBuilder:
 
     def reshape(self, value: Tensor, shape: Sequence[int]) -> Tensor:
         """The same entries in another shape (without the batch axis); one -1 is filled in."""
-        sizes = [int(size) for size in shape]
+        _require_tensors(value)
+        sizes = [as_whole(size, "NetworkBuilder: a size") for size in require_iterable(shape, "NetworkBuilder: shape")]
         total = value.affine.num_rows
         if sizes.count(-1) == 1:
             rest = math.prod(size for size in sizes if size != -1)
@@ -146,6 +184,7 @@ class NetworkBuilder:
 
     def finish(self, output: Tensor) -> Network:
         """The network with `output`, flattened, as its predictions. Stages that it does not use are dropped."""
+        _require_tensors(output)
         used: set[int] = set()
         pending = [output.affine]
         while pending:
@@ -156,6 +195,19 @@ class NetworkBuilder:
         number = {0: 0} | {source: index for index, source in enumerate(sorted(used), start=1)}
         stages = tuple(_renumber(self._stages[source - 1], number) for source in sorted(used))
         return Network(self._num_inputs, stages, _renumber(output.affine, number))
+
+
+def _require_tensors(*values: Tensor) -> None:
+    for value in values:
+        require(value, Tensor, "NetworkBuilder: value")
+
+
+def _read_shape(input_shape: Sequence[int]) -> tuple[int, ...]:
+    where = "NetworkBuilder: input_shape"
+    shape = tuple(as_whole(size, where) for size in require_iterable(input_shape, where))
+    if not shape or min(shape) < 1:
+        raise InputError(f"{where} is not accepted: positive sizes are expected, such as (4,) or (1, 8, 8), received {show(input_shape)}.")
+    return shape
 
 
 def _transform(matrix: Matrix, affine: Affine) -> Affine:
@@ -179,7 +231,7 @@ def _entry_numbers(shape: tuple[int, ...], offset: int) -> Array:
 
 
 def _spread(value: Array | float, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(value, dtype=np.float64)
+    array = as_numbers(value, "NetworkBuilder: a constant")
     try:
         return np.broadcast_to(array, shape).reshape(-1)
     except ValueError:
@@ -187,7 +239,7 @@ def _spread(value: Array | float, shape: tuple[int, ...]) -> Array:
 
 
 def _vector(value: Array, size: int, name: str) -> Array:
-    array = np.asarray(value, dtype=np.float64).reshape(-1)
+    array = as_numbers(value, f"NetworkBuilder: {name}").reshape(-1)
     if array.size != size:
         raise NetworkError(f"A {name} has {array.size} entries where the layer has {size} outputs.")
     return array

@@ -18,6 +18,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
 from dcembed.network.affine import Affine, apply_affine, check_affine
 from dcembed.network.chunks import slices
+from dcembed.reading import as_numbers, as_whole, require, require_all, require_iterable
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
 CHUNK_ENTRIES = 500_000
@@ -57,7 +58,9 @@ class Network:
     input_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stages", tuple(self.stages))
+        object.__setattr__(self, "num_inputs", as_whole(self.num_inputs, "Network: num_inputs"))
+        object.__setattr__(self, "stages", require_all(self.stages, Affine, "Network: stages"))
+        require(self.output, Affine, "Network: output")
         if self.input_names is not None:
             object.__setattr__(self, "input_names", tuple(map(str, self.input_names)))
         _check(self)
@@ -106,15 +109,16 @@ def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike |
     array([[3.],
            [2.]])
     """
+    weights, biases = (require_iterable(value, f"build_mlp: {name}") for name, value in (("weights", weights), ("biases", biases)))
     if len(weights) == 0:
         raise NetworkError("The network is empty: no layer was given. Pass at least one weight matrix.")
     if len(weights) != len(biases):
         raise NetworkError(
             f"{len(weights)} weight matrices but {len(biases)} biases were given. Pass one bias per layer (None for no bias)."
         )
-    matrices = [np.atleast_2d(np.asarray(weight, dtype=np.float64)) for weight in weights]
+    matrices = [np.atleast_2d(as_numbers(weight, f"build_mlp: weights[{index}]")) for index, weight in enumerate(weights)]
     layers = [
-        Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else np.asarray(bias, dtype=np.float64))
+        Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else as_numbers(bias, f"build_mlp: biases[{index}]"))
         for index, (weight, bias) in enumerate(zip(matrices, biases, strict=True))
     ]
     return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1])
@@ -125,7 +129,8 @@ def evaluate(network: Network, points: npt.ArrayLike) -> Array:
 
     f = sum_m C_m z_m + D x + e with z_l = max(a_l, 0), a_l = sum_{m<l} A_lm z_m + B_l x + b_l.
     """
-    points = np.asarray(points, dtype=np.float64)
+    if not isinstance(points, np.ndarray) or points.dtype != np.float64:
+        points = as_numbers(points, "Network: points")
     if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
         raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
     batch = np.atleast_2d(points)

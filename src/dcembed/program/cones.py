@@ -21,6 +21,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.convexity import check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
+from dcembed.reading import as_name, as_names, as_number, as_numbers
 
 # Eigenvalues of Q below this share of the largest are rounding and count as zero.
 RANK_TOL = 1e-13
@@ -51,14 +52,15 @@ class QuadraticConstraint:
 
     def __init__(self, quadratic: MatrixLike, coefficients: MatrixLike | None = None, ub: float = 0.0, name: str | None = None) -> None:
         owner = "QuadraticConstraint"
-        matrix = as_sparse(quadratic, owner)
+        matrix = as_sparse(quadratic, owner, "quadratic")
         n = matrix.shape[1]
         if matrix.shape != (n, n):
             raise InputError(f"{owner}: quadratic is square, with a row and a column for each column of w; received shape {matrix.shape}.")
-        row = as_sparse(coefficients, owner) if coefficients is not None else sp.csr_array((1, n))
+        row = as_sparse(coefficients, owner, "coefficients") if coefficients is not None else sp.csr_array((1, n))
         if row.shape != (1, n):
             raise InputError(f"{owner}: coefficients have shape {row.shape} but quadratic has {n} columns: expected ({n},).")
-        if not np.isfinite(ub):
+        limit = as_number(ub, f"{owner}: ub")
+        if not np.isfinite(limit):
             raise InputError(f"{owner}: ub={ub!r} is not accepted. Give a finite number, or leave the constraint out.")
         check_finite(matrix.data, "quadratic", owner)
         check_finite(row.data, "coefficients", owner)
@@ -66,7 +68,7 @@ class QuadraticConstraint:
         if matrix.nnz:
             consequence = "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
             check_convex(matrix, owner, consequence)
-        set_fields(self, quadratic=matrix, coefficients=row, ub=float(ub), name=name)
+        set_fields(self, quadratic=matrix, coefficients=row, ub=limit, name=as_name(name, f"{owner}: name"))
 
     @property
     def num_columns(self) -> int:
@@ -107,19 +109,19 @@ class ConeConstraint:
         names: Sequence[str] | None = None,
     ) -> None:
         owner = "ConeConstraint"
-        rows = as_sparse(matrix, owner)
+        rows = as_sparse(matrix, owner, "matrix")
         d = rows.shape[0]
-        constants = np.zeros(d) if offset is None else np.array(offset, dtype=np.float64)
+        constants = np.zeros(d) if offset is None else as_numbers(offset, f"{owner}: offset")
         if constants.shape != (d,):
             raise InputError(f"{owner}: offset has shape {constants.shape} but matrix has {d} rows: expected ({d},).")
-        lengths = np.array([d]) if sizes is None else np.array(sizes)
-        if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 1).any() or lengths.sum() != d:
+        lengths = np.array([d]) if sizes is None else as_numbers(sizes, f"{owner}: sizes")
+        if lengths.ndim != 1 or (lengths != np.round(lengths)).any() or (lengths < 1).any() or lengths.sum() != d:
             raise InputError(f"{owner}: sizes are positive whole numbers with sum {d}, the rows of matrix; received {sizes!r}.")
         check_finite(rows.data, "matrix", owner)
         check_finite(constants, "offset", owner)
-        if names is not None and len(names) != lengths.size:
-            raise InputError(f"{owner}: {len(names)} names were given for {lengths.size} cones: one each is expected.")
-        listed = tuple(map(str, names)) if names is not None else None
+        listed = as_names(names, f"{owner}: names") if names is not None else None
+        if listed is not None and len(listed) != lengths.size:
+            raise InputError(f"{owner}: {len(listed)} names were given for {lengths.size} cones: one each is expected.")
         set_fields(self, matrix=rows, offset=constants, sizes=lengths.astype(np.int64), names=listed)
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
+from dcembed.reading import as_numbers, check_places, show
 
 # Dense or sparse, anything that scipy.sparse takes; one row may be given as a vector.
 MatrixLike = Any
@@ -19,13 +20,15 @@ def set_fields(instance: object, **fields: object) -> None:
         object.__setattr__(instance, name, value)
 
 
-def as_sparse(matrix: MatrixLike, owner: str = "Program") -> sp.csr_array:
+def as_sparse(matrix: MatrixLike, owner: str = "Program", name: str = "matrix") -> sp.csr_array:
     """A copy in compressed rows, without duplicates or stored zeros."""
-    try:
-        dense_or_sparse = matrix if sp.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
-        result = sp.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{owner}: a matrix of numbers is expected, received {type(matrix).__name__} ({error}).") from None
+    where = f"{owner}: {name}"
+    if sp.issparse(matrix):
+        check_places(matrix, where)
+    dense_or_sparse = matrix if sp.issparse(matrix) else np.atleast_2d(as_numbers(matrix, where))
+    if dense_or_sparse.ndim != 2 or dense_or_sparse.dtype.kind not in "fiub":
+        raise InputError(f"{where} is not accepted: a matrix of numbers is expected, received {show(matrix)}.")
+    result = sp.csr_array(dense_or_sparse, dtype=np.float64, copy=True)
     result.sum_duplicates()
     result.eliminate_zeros()
     return result

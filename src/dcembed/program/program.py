@@ -21,6 +21,7 @@ from dcembed.errors import InputError
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
 from dcembed.program.convexity import check_concave, check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
+from dcembed.reading import as_flag, as_name, as_names, as_number, as_numbers, as_whole, require_all, show
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -57,12 +58,20 @@ class Indicator:
         ub: float = np.inf,
         name: str | None = None,
     ) -> None:
-        row = as_sparse(coefficients)
+        row = as_sparse(coefficients, "Indicator", "coefficients")
         if row.shape[0] != 1:
             raise InputError(f"An indicator's coefficients are one row, received shape {row.shape}. Make one indicator per row.")
-        if value not in (0, 1):
+        if as_whole(value, "Indicator: value") not in (0, 1):
             raise InputError(f"An indicator's value is 0 or 1, received {value!r}.")
-        set_fields(self, column=int(column), value=int(value), coefficients=row, lb=float(lb), ub=float(ub), name=name)
+        set_fields(
+            self,
+            column=as_whole(column, "Indicator: column"),
+            value=int(value),
+            coefficients=row,
+            lb=as_number(lb, "Indicator: lb"),
+            ub=as_number(ub, "Indicator: ub"),
+            name=as_name(name, "Indicator: name"),
+        )
         label = f"indicator {name!r}" if name else f"indicator on column {self.column}"
         _check_interval(np.array([self.lb]), np.array([self.ub]), lambda _: label)
 
@@ -141,32 +150,33 @@ class Program:
         column_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
     ) -> None:
-        costs = np.array(cost, dtype=np.float64)
+        costs = as_numbers(cost, "Program: cost")
         if costs.ndim != 1 or costs.size == 0:
             raise InputError(f"Program: cost is a vector with one entry per column, received shape {costs.shape}.")
         n = costs.size
-        matrix = as_sparse(rows) if rows is not None else sp.csr_array((0, n))
+        matrix = as_sparse(rows, name="rows") if rows is not None else sp.csr_array((0, n))
         if matrix.shape[1] != n:
             raise InputError(f"Program: rows has {matrix.shape[1]} columns but cost has {n} entries. Both count the columns of w.")
         m = matrix.shape[0]
         check_finite(costs, "cost")
         check_finite(matrix.data, "rows")
-        check_finite(np.array([offset]), "offset")
+        constant, is_maximized = as_number(offset, "Program: offset"), as_flag(maximize, "Program: maximize")
+        check_finite(np.array([constant]), "offset")
         set_fields(
             self,
             cost=costs,
-            quadratic=_quadratic(quadratic, n, bool(maximize)),
-            offset=float(offset),
+            quadratic=_quadratic(quadratic, n, is_maximized),
+            offset=constant,
             rows=matrix,
             row_lb=_vector(row_lb, m, -np.inf, "row_lb", "rows"),
             row_ub=_vector(row_ub, m, np.inf, "row_ub", "rows"),
             lb=_vector(lb, n, -np.inf, "lb", "columns"),
             ub=_vector(ub, n, np.inf, "ub", "columns"),
             integer=_mask(integer, n),
-            indicators=tuple(indicators),
-            quadratic_constraints=tuple(quadratic_constraints),
-            cones=tuple(cones),
-            maximize=bool(maximize),
+            indicators=require_all(indicators, Indicator, "Program: indicators"),
+            quadratic_constraints=require_all(quadratic_constraints, QuadraticConstraint, "Program: quadratic_constraints"),
+            cones=require_all(cones, ConeConstraint, "Program: cones"),
+            maximize=is_maximized,
             column_names=_names(column_names, n, "column"),
             row_names=_names(row_names, m, "row"),
             column_numbers=None,
@@ -312,7 +322,7 @@ def _label(noun: str, name: str | None, number: int) -> str:
 def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...] | None:
     if names is None:
         return None
-    listed = tuple(map(str, names))
+    listed = as_names(names, f"Program: {what}_names")
     if len(listed) != size:
         raise InputError(f"Program: {what}_names has {len(listed)} names but there are {size} {what}s: one each is expected.")
     return listed
@@ -321,7 +331,7 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
 def _quadratic(matrix: MatrixLike | None, n: int, maximize: bool) -> sp.csr_array | None:
     if matrix is None:
         return None
-    quadratic = as_sparse(matrix)
+    quadratic = as_sparse(matrix, name="quadratic")
     if quadratic.shape != (n, n):
         raise InputError(f"Program: quadratic has shape {quadratic.shape} but cost has {n} entries: expected ({n}, {n}).")
     check_finite(quadratic.data, "quadratic")
@@ -340,7 +350,7 @@ def _quadratic(matrix: MatrixLike | None, n: int, maximize: bool) -> sp.csr_arra
 def _vector(value: ArrayLike | None, size: int, default: float, name: str, what: str) -> Array:
     if value is None:
         return np.full(size, default)
-    array = np.array(value, dtype=np.float64)
+    array = as_numbers(value, f"Program: {name}")
     if array.ndim == 0:
         return np.full(size, float(array))
     if array.shape != (size,):
@@ -351,14 +361,19 @@ def _vector(value: ArrayLike | None, size: int, default: float, name: str, what:
 def _mask(value: ArrayLike | None, n: int) -> Array:
     if value is None:
         return np.zeros(n, dtype=bool)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.array(None)
     if array.dtype == bool:
         if array.shape != (n,):
             raise InputError(f"Program: the integer mask has shape {array.shape} but there are {n} columns: expected ({n},).")
         return array.copy()
     mask = np.zeros(n, dtype=bool)
-    if array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= n):
-        raise InputError(f"Program: integer is a mask of {n} booleans or a list of column numbers from 0 to {n - 1}, received {value!r}.")
+    if array.size and (array.dtype.kind not in "iu" or array.ndim != 1 or array.min() < 0 or array.max() >= n):
+        raise InputError(
+            f"Program: integer is a mask of {n} booleans or a list of column numbers from 0 to {n - 1}, received {show(value)}."
+        )
     mask[array.astype(int)] = True
     return mask
 

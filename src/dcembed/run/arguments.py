@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedding import Embedding, check_embeddings
+from dcembed.embedded.embedding import Embedding, read_embeddings
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.derive import minimized
 from dcembed.program.program import Program
+from dcembed.reading import as_numbers, show
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +43,8 @@ def read_arguments(
 ) -> Arguments:
     """Check everything that a `solve` takes."""
     read = read_options(options)
-    listed = read_embeddings(program, embeddings)
+    listed = read_embeddings(program, embeddings, "solve")
     return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read)
-
-
-def read_embeddings(program: Program, embeddings: Sequence[Embedding] | Embedding) -> list[Embedding]:
-    """The embeddings as a list that fits the program."""
-    listed = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
-    check_embeddings(program, listed)
-    return listed
 
 
 def read_options(options: Options | Mapping[str, object] | None) -> Options:
@@ -59,21 +53,19 @@ def read_options(options: Options | Mapping[str, object] | None) -> Options:
         return Options()
     if isinstance(options, Options):
         return options
-    if isinstance(options, Mapping):
+    if isinstance(options, Mapping) and all(isinstance(name, str) for name in options):
         return Options(**options)  # type: ignore[arg-type]
-    raise InputError(f"solve: options is an Options or a mapping of option names, received {type(options).__name__}.")
+    raise InputError(f"solve: options is an Options or a mapping of option names, received {show(options)}.")
 
 
 def read_starts(start: Any, n: int) -> list[Array]:
     """The starting points, each of length n."""
     if start is None:
         return []
-    try:
-        array = np.array(start, dtype=np.float64)
-    except ValueError:
+    if isinstance(start, list | tuple) and len({np.size(point) for point in start}) > 1:
         lengths = sorted({np.size(point) for point in start})
-        raise InputError(f"solve: every start is a point of {n} columns, received lengths {lengths}.") from None
-    points = np.atleast_2d(array)
+        raise InputError(f"solve: every start is a point of {n} columns, received lengths {lengths}.")
+    points = np.atleast_2d(as_numbers(start, "solve: start"))
     if points.ndim != 2 or points.shape[1] != n:
         raise InputError(
             f"solve: a start has {points.shape[-1]} entries but the program has {n} columns. Give one point of shape ({n},) or several."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isnan
 
@@ -17,12 +17,20 @@ TITLES = (
 )
 
 
+class _Console(Console):
+    """A console that falls silent where its output goes nowhere, instead of ending the run."""
+
+    def on_broken_pipe(self) -> None:
+        """Whoever read the output has had enough of it."""
+        self.quiet = True
+
+
 class RunLog:
     """Prints what happens. A quiet console prints nothing."""
 
     def __init__(self, verbose: bool) -> None:
         self._notes: dict[str, None] = {}
-        self._console = Console(quiet=not verbose, highlight=False, soft_wrap=True)
+        self._console = _Console(quiet=not verbose, highlight=False, soft_wrap=True)
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
         """Sizes and settings."""
@@ -74,9 +82,13 @@ class RunLog:
             yield
             return
         columns = SpinnerColumn(), TextColumn("[dim]{task.description}"), TimeElapsedColumn()
-        with Progress(*columns, console=self._console, transient=True) as progress:
-            progress.add_task(what, total=None)
+        progress = Progress(*columns, console=self._console, transient=True)
+        progress.add_task(what, total=None)
+        self._try(progress.start)
+        try:
             yield
+        finally:
+            self._try(progress.stop)
 
     def _line(
         self,
@@ -99,4 +111,16 @@ class RunLog:
     def _print(self, text: str, markup: bool = True) -> None:
         # A quiet console renders all the same, which takes longer than some iterations.
         if not self._console.quiet:
-            self._console.print(text, markup=markup)
+            self._try(lambda: self._console.print(_shown_in(text, self._console.encoding), markup=markup))
+
+    def _try(self, show: Callable[[], object]) -> None:
+        """A log that cannot be written (a closed pipe or stream, a full disk) ends, and the run goes on."""
+        try:
+            show()
+        except (OSError, ValueError):
+            self._console.quiet = True
+
+
+def _shown_in(text: str, encoding: str) -> str:
+    """The text with letters that the screen does not have by their numbers."""
+    return text.encode(encoding, "backslashreplace").decode(encoding)

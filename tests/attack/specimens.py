@@ -1,0 +1,119 @@
+"""Valid files of every kind that is read, small, to be broken."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from dataclasses import dataclass
+
+import numpy as np
+from tests.frontends.hosts import milp_lp, miqp_mps, qp_lp
+from tests.frontends.problems import ConvexQP
+
+import dcembed
+
+HOST = "good.lp"
+NETWORK = "good.npz"
+SOLVE = ("--network", NETWORK, "--inputs", "x*", "--outputs", "y*", "--time-limit", "0", "--quiet")
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A file and the command that reads it; `{}` stands for its path."""
+
+    name: str
+    content: bytes
+    command: tuple[str, ...]
+
+
+def make_specimens() -> list[Specimen]:
+    info, host = ("info", "{}"), ("solve", "{}", *SOLVE)
+    brackets = qp_lp().replace("x0", "x[0,1]").replace("x1", "x[-1,1]")
+    written = "\\ LP format - for model browsing. Use MPS format to capture full model detail.\n" + brackets
+    arrays = {"W1": np.ones((3, 2)), "b1": np.zeros(3), "W2": np.ones((1, 3)), "mean": np.zeros(2), "std": np.ones(2)}
+    solution = {"columns": {f"x{number}": 0.5 for number in range(4)}}
+    entries = {"embedding": [{"network": NETWORK, "inputs": [["x0", "x1"], ["x2", 0.5]], "outputs": [["y0"], ["y1"]]}]}
+    toml = f'[[embedding]]\nnetwork = "{NETWORK}"\ninputs = ["x*"]\noutputs = ["y*"]\ninput_shape = 2\n'
+    return [
+        Specimen("saved.npz", _saved(), info),
+        Specimen("layers.npz", _npz(arrays), info),
+        Specimen("net.safetensors", _safetensors(), info),
+        Specimen("net.onnx", _onnx(functions=False), info),
+        Specimen("functions.onnx", _onnx(functions=True), info),
+        Specimen("qp.lp", qp_lp().encode(), host),
+        Specimen("milp.lp", milp_lp().encode(), host),
+        Specimen("brackets.lp", brackets.encode(), host),
+        Specimen("written.lp", written.encode("latin-1"), host),
+        Specimen("miqp.mps", miqp_mps().encode(), host),
+        Specimen("qp.lp.gz", gzip.compress(qp_lp().encode()), host),
+        Specimen("miqp.mps.gz", gzip.compress(miqp_mps().encode()), host),
+        Specimen("start.json", json.dumps(solution).encode(), ("solve", HOST, *SOLVE, "--start", "{}")),
+        Specimen("start.sol", b"# a\nx0 0.5\nx1 0.25\ny0 1e-3\n", ("solve", HOST, *SOLVE, "--start", "{}")),
+        Specimen("entries.json", json.dumps(entries).encode(), ("solve", HOST, "--embeddings", "{}", *SOLVE[-3:])),
+        Specimen("entries.toml", toml.encode(), ("solve", HOST, "--embeddings", "{}", *SOLVE[-3:])),
+    ]
+
+
+def _npz(arrays: dict[str, np.ndarray]) -> bytes:
+    stream = io.BytesIO()
+    np.savez_compressed(stream, **arrays)
+    return stream.getvalue()
+
+
+def _saved() -> bytes:
+    """With sparse blocks: a skip connection and an output of many zeros."""
+    import tempfile
+    from pathlib import Path
+
+    builder = dcembed.NetworkBuilder((12,))
+    hidden = builder.relu(builder.linear(builder.input, np.eye(12)[::-1], np.ones(12)))
+    network = builder.finish(builder.add(builder.input, hidden))
+    with tempfile.TemporaryDirectory() as folder:
+        dcembed.save_network(network, f"{folder}/a.npz")
+        return (Path(folder) / "a.npz").read_bytes()
+
+
+def _safetensors() -> bytes:
+    """Written by hand: the length of the head, the head, the numbers."""
+    arrays = {"first.weight": np.ones((3, 2)), "first.bias": np.zeros(3), "last.weight": np.ones((1, 3))}
+    head, data = {}, b""
+    for name, array in arrays.items():
+        head[name] = {"dtype": "F64", "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(head).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def _onnx(functions: bool) -> bytes:
+    from onnx import TensorProto, helper, numpy_helper
+
+    rng = np.random.default_rng(0)
+    kind = ("Layer", "own") if functions else ("Relu", "")
+    nodes = [
+        helper.make_node("Constant", [], ["s"], value=numpy_helper.from_array(np.array([1, -1]), "s")),
+        helper.make_node("MatMul", ["x", "w1"], ["a"], name="first"),
+        helper.make_node(kind[0], ["a"], ["b"], name="bend", domain=kind[1]),
+        helper.make_node("Concat", ["b", "a"], ["c"], axis=1),
+        helper.make_node("Reshape", ["c", "s"], ["d"]),
+        helper.make_node("Gemm", ["d", "w2", "v2"], ["y"], name="second", alpha=0.5),
+    ]
+    shapes = {"w1": (2, 5), "w2": (10, 1), "v2": (1,)}
+    weights = [numpy_helper.from_array(rng.normal(size=shape).astype(np.float32), name) for name, shape in shapes.items()]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "net", [value("x", TensorProto.FLOAT, ["n", 2])], [value("y", TensorProto.FLOAT, ["n", 1])], weights)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    body = [helper.make_node("Relu", ["p"], ["q"])]
+    own = [helper.make_function("own", "Layer", ["p"], ["q"], body, opsets[:1])] if functions else []
+    return helper.make_model(graph, opset_imports=opsets, functions=own, ir_version=9).SerializeToString()
+
+
+def good_files() -> dict[str, bytes]:
+    """What the commands of the specimens need besides the broken file."""
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        dcembed.save_network(ConvexQP.network, f"{folder}/a.npz")
+        network = (Path(folder) / "a.npz").read_bytes()
+    return {HOST: qp_lp().encode(), NETWORK: network}
