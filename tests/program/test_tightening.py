@@ -141,7 +141,7 @@ def test_rows_are_taken_in_parts_and_left_when_it_is_over(monkeypatch):
 
 def test_a_large_full_quadratic_constraint_is_left_out(monkeypatch):
     ball, tilted = QuadraticConstraint(np.eye(3), None, 2.0), QuadraticConstraint(np.eye(3) + 0.5, None, 2.0)
-    one, both = (Program(np.zeros(3), lb=-9.0, ub=9.0, quadratic_constraints=curves) for curves in ([tilted], [ball, tilted]))
+    one, both = (Program(np.zeros(3), lb=0.0, ub=9.0, quadratic_constraints=curves) for curves in ([tilted], [ball, tilted]))
     assert (tighten(one).ub < 9.0).all()
     monkeypatch.setattr(tightening, "EIGEN_COLUMNS", 2)
     assert (tighten(one).ub == 9.0).all()
