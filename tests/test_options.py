@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import types
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("threads", 0, "Options: threads=0 is not accepted. Give a whole number, at least 1."),
         ("seed", -1, "Options: seed=-1 is not accepted. Give a whole number, at least 0."),
         ("callback", 1, "Options: callback=1 is not accepted. Give a function of one Iteration, or None."),
+        ("stop", True, "Options: stop=True is not accepted. Give a threading.Event, or None."),
     ],
 )
 def test_a_bad_value_says_what_is_accepted(name, value, text):
@@ -91,6 +93,7 @@ def trace(result):
         ({"solver": "piqp"}, lambda r: r.solver),
         ({"solver_options": {"simplex_iteration_limit": 1, "presolve": "off"}}, lambda r: (r.status, trace(r))),
         ({"callback": lambda record: True}, lambda r: r.status),
+        ({"stop": types.SimpleNamespace(is_set=lambda: True)}, lambda r: r.status),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
 )

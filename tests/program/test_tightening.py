@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcembed import Program
+from dcembed import Program, QuadraticConstraint
+from dcembed.program import tightening
 from dcembed.program.tightening import tighten
 from strategies import seeds
 
@@ -116,3 +118,31 @@ def test_no_rows_imply_nothing():
     lb, ub = tighten(Program(cost=np.zeros(2), lb=0.0))
     assert lb.tolist() == [0.0, 0.0]
     assert ub.tolist() == [np.inf, np.inf]
+
+
+def test_rows_are_taken_in_parts_and_left_when_it_is_over(monkeypatch):
+    rng = np.random.default_rng(0)
+    inside = rng.normal(size=4)
+    rows = rng.normal(size=(12, 4))
+    program = Program(np.zeros(4), rows=rows, row_lb=rows @ inside - 0.1, row_ub=rows @ inside + 0.1, lb=-9.0, ub=9.0)
+    whole = tighten(program)
+    monkeypatch.setattr(tightening, "CHUNK_ENTRIES", 7)
+    parts, asked = tighten(program), []
+    # A later part begins from the bounds of those before it.
+    assert (parts.ub - parts.lb <= whole.ub - whole.lb + 1e-9).all()
+    assert (parts.lb <= inside).all()
+    assert (inside <= parts.ub).all()
+    assert np.array_equal(tighten(program, lambda: True).ub, program.ub)
+    tighten(program, lambda: bool(asked.append(0)))
+    assert len(asked) > tightening.NUM_PASSES
+    monkeypatch.setattr(tightening, "MAX_ENTRIES", 1)
+    assert (tighten(program).ub >= parts.ub).all()
+
+
+def test_a_large_full_quadratic_constraint_is_left_out(monkeypatch):
+    ball, tilted = QuadraticConstraint(np.eye(3), None, 2.0), QuadraticConstraint(np.eye(3) + 0.5, None, 2.0)
+    one, both = (Program(np.zeros(3), lb=0.0, ub=9.0, quadratic_constraints=curves) for curves in ([tilted], [ball, tilted]))
+    assert (tighten(one).ub < 9.0).all()
+    monkeypatch.setattr(tightening, "EIGEN_COLUMNS", 2)
+    assert (tighten(one).ub == 9.0).all()
+    assert tighten(both).ub == pytest.approx(2.0)

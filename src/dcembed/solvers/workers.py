@@ -23,7 +23,15 @@ from dcembed.solvers.messages import Message, read, write
 # Processes that wait for further sessions; a run has a few sessions open at a time.
 MAX_IDLE = 3
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dcembed.solvers.worker import serve; serve()"
+# The package without what its front door imports: a solver needs half of that, and so half the time to start.
+_START = """
+import json, sys, types
+sys.path[:] = json.loads(sys.argv[1])
+package = sys.modules["dcembed"] = types.ModuleType("dcembed")
+package.__path__ = [sys.argv[2]]
+from dcembed.solvers.worker import serve
+serve()
+"""
 
 
 class Worker:
@@ -164,8 +172,8 @@ if hasattr(os, "register_at_fork"):
 
 def _command() -> list[str]:
     """An isolated Python (-I) that finds what this one finds; what happens to lie in the current folder stands behind everything else."""
-    paths = [path for path in [*sys.path, str(Path(__file__).parents[2])] if Path(path).is_absolute()]
-    return [sys.executable, "-I", "-c", _START, json.dumps(sorted(paths, key=_is_current))]
+    paths = sorted((path for path in sys.path if Path(path).is_absolute()), key=_is_current)
+    return [sys.executable, "-I", "-c", _START, json.dumps(paths), str(Path(__file__).parents[1])]
 
 
 def _is_current(path: str) -> bool:
