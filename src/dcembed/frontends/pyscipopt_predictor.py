@@ -133,8 +133,9 @@ class PredictorConstr:
     def remove(self) -> None:
         """Take the network out of the model, and the constraints of its classes. Its variables stay, as free ones."""
         scip = unregister(self)
-        for constraint in self._added.constraints if scip is not None else ():
-            scip.delCons(constraint)
+        if scip is not None:
+            for constraint in self._added.constraints:
+                scip.delCons(constraint)
 
     def print_stats(self, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""
