@@ -280,3 +280,60 @@ def test_a_point_that_the_solver_meets_on_its_way_is_not_lost(monkeypatch):
     assert result.is_feasible
     assert len(result.incumbents) >= 1
     assert result.objective >= expected.objective - 1e-9
+
+
+def test_what_a_callback_raises_comes_with_the_result_so_far():
+    program, embedding = level_problem(0)
+
+    def callback(record):
+        if record.number == 3:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as raised:
+        dcembed.solve(program, embedding, options=quiet(callback=callback))
+    result = raised.value.result
+    assert result.status is Status.INTERRUPTED
+    assert result.reason == "KeyError: 'mine'"
+    assert result.x is not None
+    assert len(result.history) == 3
+
+
+def test_memory_that_runs_out_ends_a_start_and_not_the_run(monkeypatch):
+    from dcembed.engine.search import loop
+
+    real = loop.run_start
+
+    def run_start(problem, point, steps, settled, journal):
+        if steps.start == 0:
+            raise MemoryError
+        return real(problem, point, steps, settled, journal)
+
+    monkeypatch.setattr(loop, "run_start", run_start)
+    result = dcembed.solve(*level_problem(0), options=quiet(max_starts=3))
+    assert result.is_feasible
+    assert "start 0: out of memory." in result.notes
+
+
+@pytest.mark.parametrize("what", [SolveStatus.INFEASIBLE, SolveStatus.FAILED, SolveStatus.TIME_LIMIT])
+def test_a_host_that_one_solver_finds_no_point_of_is_asked_of_another(monkeypatch, what):
+    real = BACKENDS["highs"]
+
+    def open_failing(program, options):
+        return Failing(real.open(program, options), {"solves": 0}, lambda solves: True, lambda: Solution(what, None, "so it says"))
+
+    monkeypatch.setitem(BACKENDS, "highs", dataclasses.replace(real, open=open_failing))
+    result = dcembed.solve(*level_problem(0), options=quiet(max_starts=2))
+    assert any(note.startswith("highs found no point of the host (so it says); asking") for note in result.notes)
+    assert result.status is not Status.HOST_INFEASIBLE
+    assert result.x is not None
+
+
+def test_a_start_that_settles_when_time_is_over_was_cut_off(monkeypatch):
+    from dcembed.engine import start as module
+
+    def run_strategy(problem, workshop, point, settled):
+        workshop.journal.clock.stop()
+        return module.Outcome(Status.LOCALLY_SOLVED, point, None)
+
+    monkeypatch.setattr(module, "run_strategy", run_strategy)
+    assert dcembed.solve(*level_problem(0), options=quiet()).status is Status.INTERRUPTED

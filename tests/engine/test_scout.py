@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dcembed
-from dcembed import Embedding, Program, build_mlp
+from dcembed import ConeConstraint, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.embedded.verify import measure_host
@@ -166,6 +166,49 @@ def test_the_gradient_of_the_merit_is_that_of_differences(problem):
         step = 1e-6 * np.eye(space.host.num_columns)[column]
         up, down = (score_points(space, followers, w + side * step).merit(3.0) for side in (1, -1))
         assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-6)
+
+
+def linked_space(seed: int = 0) -> Space:
+    """Two inputs over a box; a prediction that is squared in the objective and held by a row of the host with an input in it."""
+    quadratic = np.diag([0.0, 0.0, 1.0])
+    program = Program(
+        cost=[0.3, -0.2, 0.5], quadratic=quadratic, rows=[[1.0, 0.0, 2.0]], row_ub=-0.3, lb=[-1.0, -1.0, -0.4], ub=[1.0, 1.0, np.inf]
+    )
+    return space_of(program, Embedding(random_mlp(seed, (2, 8, 6, 1)), [0, 1], [2]))
+
+
+def test_what_the_host_says_of_a_prediction_counts_and_its_slope_goes_on_to_the_inputs():
+    space = linked_space()
+    open_, rng = find_open(space), np.random.default_rng(0)
+    w = rng.uniform(-1, 1, (20, 3))
+    scored = score_points(space, open_, w)
+    f = space.embedded.embeddings[0].network(w[:, :2])[:, 0]
+    outside = np.maximum(w[:, 0] + 2 * f + 0.3, 0.0) + np.maximum(-0.4 - f, 0.0)
+    assert np.allclose(scored.outside, outside)
+    assert (outside > 0).any()
+    assert np.allclose(scored.merit(3.0), scored.objective + 3.0 * outside)
+    gradient = merit_gradient(space, open_, scored, np.full(20, 3.0))
+    for column in (0, 1):
+        step = 1e-6 * np.eye(3)[column]
+        up, down = (score_points(space, open_, w + side * step).merit(3.0) for side in (1, -1))
+        assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-5)
+
+
+def test_in_a_ball_points_go_down_and_stay_inside():
+    network, n = random_mlp(2, (6, 20, 1)), 6
+    identity = np.hstack([np.eye(n), np.zeros((n, 1))])
+    cone = ConeConstraint(np.vstack([np.zeros((1, n + 1)), identity]), [0.5, *np.full(n, -0.2)])
+    program = Program(cost=[*np.zeros(n), 1.0], lb=[*-np.ones(n), -np.inf], ub=[*np.full(n, 0.4), np.inf], cones=[cone])
+    space, rng = space_of(program, Embedding(network, np.arange(n), [n])), np.random.default_rng(0)
+    assert space.in_ball.all()
+    pool = Pool().with_point(space, np.full(n, 0.2))
+    w, open_ = draw(space, pool, rng, 30), find_open(space)
+    end = descend(space, pool, open_, w, np.full(30, 1.0))
+    assert max(measure_host(space.host, point)[1] for point in [*w, *end]) <= 1e-9
+    before, after = (score_points(space, open_, points).merit(1.0) for points in (w, end))
+    assert (after <= before).all()
+    # Projected gradients from the best of them find nothing better by more than a little.
+    assert np.ptp(np.sort(after)[:5]) <= 0.05 * np.ptp(before)
 
 
 def test_an_epigraph_column_goes_along_with_the_row_it_lies_on():

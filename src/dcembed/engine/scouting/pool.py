@@ -51,7 +51,7 @@ class Corners:
     """The host without its objective inside a solver; random objectives find corners of it."""
 
     def __init__(self, space: Space, solver: Solver) -> None:
-        program = without_objective(space.host)
+        program = without_objective(space.embedded.bounded_host)
         self._space, self._session = space, LastingSession(program, solver)
         self._num_rounds = 0
 

@@ -1,0 +1,83 @@
+"""The largest of the last tangents: what it says of a kink, and what it never says of the current point."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given
+
+from dcembed import Embedding, Program, build_mlp
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.measurements import num_measurements, slopes
+from dcembed.embedded.point import measure_point
+from dcembed.engine.subproblem import Majorant
+from dcembed.engine.tangent import memory
+from dcembed.engine.tangent.memory import NUM_TANGENTS, build_excess, excess_cuts, remember
+from problems import random_mlp
+from strategies import seeds
+
+
+def embedded_problem(network):
+    n = network.num_inputs
+    lb, ub = np.concatenate([-np.ones(n), [-np.inf]]), np.concatenate([np.ones(n), [0.5]])
+    return eliminate(Program(cost=[*np.zeros(n), 1.0], lb=lb, ub=ub), [Embedding(network, np.arange(n), [n])])
+
+
+def tangents_at(embedded, w):
+    point, slope = measure_point(embedded, w), slopes(embedded, w)
+    return Majorant(slope, point.neural - slope @ point.w, None)
+
+
+def model(embedded, earlier, current, w, at):
+    """The model around w, of each measurement, at another point."""
+    pool = excess_cuts(earlier, current, w, 0)
+    excess = np.zeros(num_measurements(embedded))
+    np.maximum.at(excess, pool.part, pool.slope @ at + pool.constant)
+    return current.slope @ at + current.constant + excess
+
+
+@given(seeds())
+def test_the_model_is_exact_at_the_point_and_never_below_its_tangent(seed):
+    rng = np.random.default_rng(seed)
+    embedded = embedded_problem(random_mlp(seed % 50, (2, 8, 6, 1)))
+    earlier = [tangents_at(embedded, w) for w in rng.uniform(-1, 1, (NUM_TANGENTS, 2))]
+    w, at = rng.uniform(-1, 1, (2, 2))
+    current = tangents_at(embedded, w)
+    assert np.allclose(model(embedded, earlier, current, w, w), measure_point(embedded, w).neural)
+    assert (model(embedded, earlier, current, w, at) >= current.slope @ at + current.constant - 1e-12).all()
+
+
+def test_both_sides_of_a_kink_are_known():
+    """|x| from its tangents at -1/2 and 1/2."""
+    absolute = build_mlp([[[1.0], [-1.0]], [[1.0, 1.0]]], [[0.0, 0.0], [0.0]])
+    embedded = embedded_problem(absolute)
+    left, right = (tangents_at(embedded, np.array([x])) for x in (-0.5, 0.5))
+    for x in np.linspace(-1, 1, 9):
+        assert np.isclose(model(embedded, [left], right, np.array([0.5]), np.array([x]))[0], abs(x))
+
+
+def test_a_tangent_above_the_point_is_lowered_to_it():
+    """-|x| lies below its tangents everywhere."""
+    network = build_mlp([[[1.0], [-1.0]], [[-1.0, -1.0]]], [[0.0, 0.0], [0.0]])
+    embedded = embedded_problem(network)
+    left, right = (tangents_at(embedded, np.array([x])) for x in (-0.5, 0.5))
+    assert np.isclose(model(embedded, [left], right, np.array([0.5]), np.array([0.5]))[0], -0.5)
+
+
+def test_equal_tangents_are_no_cuts_and_only_the_last_are_kept():
+    embedded = embedded_problem(random_mlp(0, (2, 6, 1)))
+    current = tangents_at(embedded, np.zeros(2))
+    assert excess_cuts([current], current, np.zeros(2), 7).num_cuts == 0
+    kept = ()
+    for _ in range(5):
+        kept = remember(kept, current)
+    assert len(kept) == NUM_TANGENTS
+
+
+def test_with_very_many_measurements_the_master_keeps_the_size_of_the_host(monkeypatch):
+    embedded = embedded_problem(random_mlp(0, (2, 6, 1)))
+    assert build_excess(embedded).num_columns == num_measurements(embedded)
+    monkeypatch.setattr(memory, "MAX_MEASUREMENTS", 1)
+    assert build_excess(embedded).num_columns == 0
+    other = Majorant(sp.csr_array(2 * slopes(embedded, np.ones(2))), np.zeros(num_measurements(embedded)), None)
+    assert excess_cuts([other], tangents_at(embedded, np.zeros(2)), np.zeros(2), 0).num_cuts == 0
