@@ -100,6 +100,18 @@ def test_a_column_above_neural_rows_follows_from_them():
     assert result.objective == pytest.approx(best, abs=0.02)
 
 
+def test_a_column_below_neural_rows_follows_from_them_too():
+    """Maximize the least of three outputs."""
+    program, embedding = largest_output()
+    least = Program(cost=-program.cost, rows=-program.rows, row_ub=0.0, lb=program.lb, ub=program.ub)
+    embedded = eliminate(least, [embedding])
+    np.testing.assert_array_equal(embedded.kept[find_epigraph_columns(embedded)], [5])
+    x = np.random.default_rng(0).uniform(-1, 1, (30, 2))
+    _, objective, excess = TorchMeasurements(embedded, torch.float64)(torch.tensor(np.hstack([x, np.zeros((30, 1))])))
+    np.testing.assert_allclose(objective, -embedding.network(x).min(axis=1), atol=1e-12)
+    np.testing.assert_allclose(excess, 0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_minimum_over_a_box_is_found(seed):
     network, cost = random_mlp(seed, (2, 8, 6, 1)), np.array([0.3, -0.2])

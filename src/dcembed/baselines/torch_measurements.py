@@ -1,7 +1,7 @@
 """Objective and neural rows of an embedded problem in torch, for many points at a time, in any precision, with gradients.
 
-A column t that is free, costs something and is only bounded from below by neural rows, as that of a largest output is, is no variable
-here: it is the largest of what its rows ask for.
+A column t that is free, has a cost and is only bounded on the side it is pushed to, by neural rows, as that of a largest output or of a
+least margin is, is no variable here: it is the largest, or the smallest, of what its rows allow.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ SMALL_MATRIX = 100_000
 
 
 def find_epigraph_columns(embedded: EmbeddedProgram) -> Array:
-    """Columns of the host that follow from the others: free, with a cost, and in neural rows only, which bound them from below."""
+    """Columns of the host that follow from the others: free, with a cost, and in neural rows only, which bound them where it pushes."""
     host, linear = embedded.host, embedded.restrictions.linear
     largest = linear.max(axis=0).toarray().reshape(-1) if linear.shape[0] else np.zeros(host.num_columns)
     smallest = linear.min(axis=0).toarray().reshape(-1) if linear.shape[0] else np.zeros(host.num_columns)
-    follows = (host.cost > 0) & np.isinf(host.lb) & np.isinf(host.ub) & (largest <= 0) & (smallest < 0) & ~host.curved_columns
+    held = ((host.cost > 0) & (largest <= 0) & (smallest < 0)) | ((host.cost < 0) & (smallest >= 0) & (largest > 0))
+    follows = held & np.isinf(host.lb) & np.isinf(host.ub) & ~host.curved_columns
     follows[embedded.input_columns] = follows[embedded.linked] = False
     follows[host.rows.indices] = False
     # Rows with two of them do not say which one gives way.
@@ -57,7 +58,7 @@ class TorchMeasurements:
             points = points.clone()
             points[:, column] = 0.0
             level = (self._linear(points) + neural[:, 1:] - self._rhs)[:, rows] / factor
-            points[:, column] = level.amax(dim=1)
+            points[:, column] = level.amax(dim=1) if self._cost[column] > 0 else level.amin(dim=1)
         objective = points @ self._cost + self._offset + neural[:, 0]
         if self._quadratic is not None:
             objective = objective + 0.5 * (points * self._quadratic(points)).sum(dim=1)
