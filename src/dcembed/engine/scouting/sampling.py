@@ -46,7 +46,7 @@ def draw_near(space: Space, pool: Pool, center: Array, rng: np.random.Generator,
     free = ~space.tied & (space.is_bounded | space.is_input)
     step = size * rng.standard_normal((number, int(free.sum()))) * space.width[free]
     w[:, free] = _within(space, center[free] + step, free)
-    w = _rounded(space, w)
+    w = _rounded(space, _move_in_balls(space, w, center, size, rng))
     return _change_integers(space, w, rng)
 
 
@@ -119,6 +119,14 @@ def _fill_balls(space: Space, w: Array, rng: np.random.Generator) -> Array:
         direction = rng.standard_normal((w.shape[0], ball.columns.size))
         distance = ball.radius * rng.uniform(0.0, 1.0, (w.shape[0], 1))
         w[:, ball.columns] = ball.center + distance * direction / np.linalg.norm(direction, axis=1, keepdims=True)
+    return space.clip(w) if space.balls else w
+
+
+def _move_in_balls(space: Space, w: Array, center: Array, size: Array, rng: np.random.Generator) -> Array:
+    """Columns of balls, so far from `center` in any direction."""
+    for ball in space.balls:
+        step = size * rng.standard_normal((w.shape[0], ball.columns.size)) * space.reach[ball.columns]
+        w[:, ball.columns] = center[ball.columns] + step
     return space.clip(w) if space.balls else w
 
 

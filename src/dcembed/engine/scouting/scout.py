@@ -29,7 +29,7 @@ MAX_POINTS = 512
 # Points that are improved, as many as this many multiplications allow, and a few where that is at most so many times dearer; each step
 # takes so many passes of the networks.
 MAX_DESCENTS = 64
-MIN_DESCENTS, MAX_EXCESS = 16, 64
+MIN_DESCENTS, MAX_EXCESS = 32, 128
 DESCENT_COST = 500_000_000
 STEP_PASSES = 3
 # Each batch has twice the points of the one before and, at first, twice the steps, up to so many times as many: where the first starts
@@ -119,7 +119,7 @@ class Scout:
         if self._clock.ended():
             return []
         chosen = self._choose(scored, penalty)
-        if self._affordable < MIN_DESCENTS:
+        if self._is_dear:
             # Where passes are dear, a wide look costs less than a start, so only the best of it becomes one.
             return chosen[:1]
         return [*chosen, drawn[int(self._rng.integers(drawn.shape[0]))]]
@@ -127,14 +127,21 @@ class Scout:
     def _improve(self, scored: Points, penalty: float) -> Points:
         """The points, with what becomes of the best valleys among them on their way down in their place."""
         width, length = self._effort
-        num_steps = length * NUM_STEPS
+        # Where passes are dear, more ways are worth more than longer ones.
+        num_steps = NUM_STEPS if self._is_dear else length * NUM_STEPS
         if width * self._affordable < MIN_DESCENTS / MAX_EXCESS or self._clock.ended():
             return scored
         number = int(np.clip(width * self._affordable, MIN_DESCENTS, width * MAX_DESCENTS))
         neighbours = find_neighbours(self._space.places(scored.w))
-        ways = [(value, self._promising(neighbours, scored, value, number // 2)) for value in (FIRMNESS * penalty, penalty)]
+        ways = [(value, self._valleys(neighbours, scored, value)[: number // 2]) for value in (FIRMNESS * penalty, penalty)]
         # Where both lead down from the same point, the firm way is taken.
         value_of = {index: value for value, valleys in reversed(ways) for index in valleys}
+        if self._is_dear:
+            # With many columns most points are neighbours of the best, and few are valleys: others go along, from all over and from near the best.
+            order, first = np.argsort(scored.merit(FIRMNESS * penalty), kind="stable"), self._num_points()
+            for some in (order[order < first], order[order >= first]):
+                others = [int(index) for index in some if index not in value_of]
+                value_of |= dict.fromkeys(others[: number // 2], FIRMNESS * penalty)
         chosen, values = np.array([*value_of], dtype=np.int64), np.array([*value_of.values()])
         if chosen.size == 0:
             return scored
@@ -160,14 +167,6 @@ class Scout:
         """Numbers of the best valleys where no start has been."""
         valleys = find_valleys(neighbours, scored.merit(penalty))[:MAX_VALLEYS]
         return [int(index) for index in valleys[self._are_new(self._space.telling, scored.w[valleys])]]
-
-    def _promising(self, neighbours: Array, scored: Points, penalty: float, number: int) -> list[int]:
-        """The best valleys; where they are few, as where many columns make all points neighbours of the best, others from all over as well."""
-        valleys = self._valleys(neighbours, scored, penalty)
-        merit = scored.merit(penalty)[: self._num_points()]
-        few = max(MIN_DESCENTS // 2 - len(valleys), 0)
-        others = [int(index) for index in np.argsort(merit, kind="stable") if index not in valleys]
-        return [*valleys, *others[:few]][:number]
 
     def _integers_first(self, scored: Points, valleys: list[int]) -> list[int]:
         """New choices of integers before those that were tried."""
@@ -204,6 +203,11 @@ class Scout:
         affordable = min(width * MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
         comparable = min(MAX_DRAWN, int(np.sqrt(NEIGHBOUR_COST / max(1, self._space.telling.size))) // 2)
         return int(np.clip(affordable, MIN_POINTS, min(width * MAX_POINTS, comparable)))
+
+    @property
+    def _is_dear(self) -> bool:
+        """Whether even the few points that are always improved cost more than a batch should."""
+        return self._affordable < MIN_DESCENTS
 
     @property
     def _affordable(self) -> float:
