@@ -16,4 +16,4 @@ python -m dcembed solve reactor.lp --network reactor.onnx \
     --solution ../out/reactor.json --trace ../out/reactor.csv --plot ../out/reactor_run.png
 
 # Two reactors at once: several embeddings are listed in a file.
-python -m dcembed solve two_reactors.lp --embeddings two_reactors.toml --time-limit 60 --option search=converge --solution ../out/two_reactors.sol
+python -m dcembed solve two_reactors.lp --embeddings two_reactors.toml --time-limit 60 --option search=converge --option max_starts=3 --solution ../out/two_reactors.sol

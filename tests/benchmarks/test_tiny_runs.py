@@ -18,7 +18,7 @@ from benchmarks.problems import qp
 
 # Experiment and size; the QP has two blocks and a network made here.
 TINY = {"qp": "8x3x2", "water": "3", "pooling": "2"}
-LIMIT = 1.5
+LIMIT = 0.8
 INSTALLED = [name for name, method in METHODS.items() if method.missing_package() is None]
 PAIRS = [(family, name) for family in TINY for name in METHODS if why_not(METHODS[name], family) is None]
 

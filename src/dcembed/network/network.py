@@ -18,7 +18,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
 from dcembed.network.affine import Affine, apply_affine, check_affine
 from dcembed.network.chunks import slices
-from dcembed.reading import as_numbers, as_whole, require, require_all, require_iterable
+from dcembed.reading import as_names, as_numbers, as_whole, require, require_all, require_iterable
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
 CHUNK_ENTRIES = 500_000
@@ -62,7 +62,7 @@ class Network:
         object.__setattr__(self, "stages", require_all(self.stages, Affine, "Network: stages"))
         require(self.output, Affine, "Network: output")
         if self.input_names is not None:
-            object.__setattr__(self, "input_names", tuple(map(str, self.input_names)))
+            object.__setattr__(self, "input_names", as_names(self.input_names, "Network: input_names"))
         _check(self)
 
     @property
