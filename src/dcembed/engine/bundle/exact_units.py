@@ -41,8 +41,9 @@ def _mistakes(block: OpenBlock, chosen: Array, w: Array) -> Array:
     """
     scale, directions = block.weights
     is_bounded = np.isfinite(block.lb) & np.isfinite(block.ub)
-    mistake = scale @ _concave_weights(block, chosen, directions) * np.where(block.preactivations(w) >= 0, -block.lb, block.ub)
-    mistake = np.where(is_bounded & ~chosen, mistake, 0.0)
+    # What has no bounds cannot be exact, and its infinite mistake would be counted as none times infinity.
+    largest = np.where(is_bounded & ~chosen, np.where(block.preactivations(w) >= 0, -block.lb, block.ub), 0.0)
+    mistake = scale @ _concave_weights(block, chosen, directions) * largest
     waits_for = (block.links != 0) & ~chosen & ~chosen[:, None]
     for unit in range(block.num_units - 1, -1, -1):
         mistake[waits_for[unit]] += mistake[unit]
