@@ -14,6 +14,9 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.program.program import Indicator
 
+# Columns, coefficients and right-hand side.
+Side = tuple[tuple[int, ...], tuple[float, ...], float]
+
 
 @dataclass(frozen=True)
 class Row:
@@ -98,7 +101,7 @@ def stack_rows(rows: Sequence[Row], num_columns: int) -> tuple[sp.csr_array, Arr
 
 def largest(name: str, result: int, members: Sequence[int], constant: float | None = None, sign: float = 1.0) -> Cases:
     """w[result] is the largest of the members and the constant; with `sign` -1 the smallest."""
-    others = [((result, member), (sign, -sign), 0.0) for member in members]
+    others: list[Side] = [((result, member), (sign, -sign), 0.0) for member in members]
     others += [((result,), (sign,), sign * constant)] if constant is not None else []
     return _attained(name, others)
 
@@ -120,7 +123,7 @@ def either(name: str, result: int, members: Sequence[int]) -> Cases:
     return Cases(name, (*above, Row((result, *members), (1.0, *(-1.0,) * len(members)), ub=0.0)))
 
 
-def _attained(name: str, others: Sequence[tuple[tuple[int, ...], tuple[float, ...], float]]) -> Cases:
+def _attained(name: str, others: Sequence[Side]) -> Cases:
     """Each left-hand side is at least its right-hand side, and one of them is no more."""
     always = tuple(Row(columns, coefficients, lb=rhs) for columns, coefficients, rhs in others)
     return Cases(name, always, tuple((Row(columns, coefficients, ub=rhs),) for columns, coefficients, rhs in others))

@@ -66,13 +66,13 @@ def _read_general(model: gp.Model, constraint: gp.GenConstr, next_column: int) -
         result, members, which = model.getGenConstrNorm(constraint)
         return _read_norm(name, result.index, _columns(members), which, next_column)
     if kind in _EXTREMES:
-        read, sign = _EXTREMES[kind]
-        result, members, constant = read(model, constraint)
+        read_extreme, sign = _EXTREMES[kind]
+        result, members, constant = read_extreme(model, constraint)
         given = constant if abs(constant) < INFINITY else None
         return Translation((largest(name, result.index, _columns(members), given, sign),))
     if kind in _LOGIC:
-        read, write = _LOGIC[kind]
-        result, members = read(model, constraint)
+        read_logic, write = _LOGIC[kind]
+        result, members = read_logic(model, constraint)
         columns = _columns(members)
         return Translation((write(name, result.index, columns),), binaries=(result.index, *columns))
     raise InputError(f"optimize: the general constraint '{name}' is of kind {KINDS.get(kind, kind)}; {CARRIES}.")

@@ -65,5 +65,4 @@ def _hindrances(norm: Norm, program: Program, embeddings: Sequence[Embedding]) -
 
 def _against(coefficients: Array, lb: Array, ub: Array) -> list[int]:
     """Rows that a smaller value of the column could violate."""
-    against: Array = np.flatnonzero(((coefficients > 0) & np.isfinite(lb)) | ((coefficients < 0) & np.isfinite(ub)))
-    return against.tolist()
+    return list(map(int, np.flatnonzero(((coefficients > 0) & np.isfinite(lb)) | ((coefficients < 0) & np.isfinite(ub)))))
