@@ -13,6 +13,8 @@ from gurobipy import GRB  # noqa: E402
 from tests.frontends.gurobipy_models import INF, written  # noqa: E402
 
 import dcembed  # noqa: E402
+from dcembed.errors import InputError, MissingBoundError  # noqa: E402
+from dcembed.frontends import gurobipy_ as front  # noqa: E402
 from dcembed.gurobipy import add_predictor_constr, optimize  # noqa: E402
 
 # The prediction is the input itself, so that Gurobi can solve the model with y == x in place of the network.
@@ -188,3 +190,104 @@ def test_the_optimum_is_gurobis_and_gurobi_holds_the_point(use, env, model, tmp_
     assert result.x[: model.NumVars] == pytest.approx(np.array(model.getAttr("X", model.getVars())), abs=1e-9)
     assert predictor.get_error().max() <= 1e-6
     assert written(model, tmp_path) == before
+
+
+FUNCTIONS = [
+    ("Exp",),
+    ("ExpA", 2.0),
+    ("Log",),
+    ("LogA", 2.0),
+    ("Logistic",),
+    ("Sin",),
+    ("Cos",),
+    ("Tan",),
+    ("Pow", 3.0),
+    ("Poly", [1.0, 0.0, 2.0]),
+]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function[0])
+def test_a_function_that_is_not_linear_by_cases_is_refused_by_name(function, model):
+    name, *arguments = function
+    embedded(model, lambda model, x, y: getattr(model, f"addGenConstr{name}")(x, y, *arguments, name="bent"))
+    with pytest.raises(InputError, match=rf"^optimize: the general constraint 'bent' is of kind {name.upper()}; dcembed takes "):
+        optimize(model)
+
+
+def add_norm(order, use):
+    def add(model, x, y):
+        size = model.addVar(name="size")
+        model.addGenConstrNorm(size, [x, y], order, name="far")
+        use(model, x, size)
+
+    return add
+
+
+LARGE = {
+    "the objective wants it large": lambda model, x, size: model.setObjective(size, GRB.MAXIMIZE),
+    "its lower bound is above 0": lambda model, x, size: size.setAttr("LB", 1.0),
+    "row 'away' bounds it from below": lambda model, x, size: model.addConstr(size + x >= 1, name="away"),
+    "indicator 'if' bounds it from below": lambda model, x, size: model.addGenConstrIndicator(
+        model.addVar(vtype=GRB.BINARY), 1, size >= 1, name="if"
+    ),
+    "something quadratic or another norm depends on it": lambda model, x, size: model.setObjective(size * size),
+    "a network depends on it or predicts it": lambda model, x, size: add_predictor_constr(model, IDENTITY, size),
+    "it is an integer variable": lambda model, x, size: size.setAttr("VType", GRB.INTEGER),
+}
+
+
+@pytest.mark.parametrize("reason", LARGE)
+def test_a_2_norm_is_refused_where_it_is_not_only_wanted_small(reason, model):
+    embedded(model, add_norm(2.0, LARGE[reason]))
+    with pytest.raises(InputError) as error:
+        optimize(model)
+    assert str(error.value).startswith("optimize: the general constraint 'far' says that column 'size' is a 2-norm, which is not convex. ")
+    assert f" only wants it small, but {reason}. " in str(error.value)
+
+
+def test_a_0_norm_is_refused_by_name(model):
+    embedded(model, add_norm(0.0, lambda model, x, size: None))
+    with pytest.raises(InputError, match=r"^optimize: the general constraint 'far' is a norm of order 0; dcembed takes 1, 2 and inf"):
+        optimize(model)
+
+
+def test_a_bound_that_a_prediction_needs_is_asked_for_by_name(model):
+    def use(model, x, y):
+        top, free = model.addVar(lb=-INF, name="top"), model.addVar(lb=-INF, name="free")
+        model.addGenConstrMax(top, [y, free])
+        model.setObjective(top)
+
+    embedded(model, use)
+    with pytest.raises(MissingBoundError, match=r"^Column '(top|free)' has no finite (upper|lower) bound, but it is behind an indicator"):
+        optimize(model)
+
+
+def test_starts_and_callbacks_are_over_the_variables_of_the_model(model):
+    embedded(model, use_steps)
+    seen = []
+
+    def callback(model, where):
+        if where == GRB.Callback.MIPSOL:
+            seen.append((model.cbGet(GRB.Callback.MIPSOL_SOL), model.cbGetSolution(model.getVars())))
+
+    start = [-1.0, 0.0, 1.0]
+    given = optimize(model, start=start, max_iterations=0, max_starts=1)
+    assert given.objective == pytest.approx(0.2)
+    model.reset()
+    model.setAttr("Start", model.getVars(), start)
+    assert optimize(model, max_iterations=0, max_starts=1).objective == pytest.approx(0.2)
+    best = optimize(model, callback=callback, max_starts=1).objective
+    assert seen
+    assert all(len(point) == model.NumVars and point == values for point, values in seen)
+    # The next run goes on from there.
+    assert optimize(model, max_iterations=0, max_starts=1).objective == pytest.approx(best)
+
+
+def test_what_is_added_has_the_names_of_the_users_constraints(model):
+    embedded(model, use_abs)
+    program = front.extract(model).program
+    assert list(program.column_names[: model.NumVars]) == model.getAttr("VarName", model.getVars())
+    assert program.column_names[model.NumVars :] == ("near case 0", "far case 0")
+    assert {item.name for item in program.indicators} == {"near", "far"}
+    assert set(program.row_names) >= {"near", "far"}

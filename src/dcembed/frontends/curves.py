@@ -66,8 +66,9 @@ class Curve:
 
     def value(self, x: float, sense: float) -> float:
         """At x; where it jumps the smaller value for `sense` 1, the larger one for -1."""
-        near = [piece for piece in self.pieces if piece.start - PLACE_TOL <= x <= piece.end + PLACE_TOL]
-        return min((piece.slope * x + piece.intercept for piece in near), key=lambda y: sense * y, default=float("nan"))
+        away = [max(piece.start - x, x - piece.end, 0.0) for piece in self.pieces]
+        near = [piece for piece, distance in zip(self.pieces, away, strict=True) if distance <= min(away) + PLACE_TOL]
+        return min((piece.slope * x + piece.intercept for piece in near), key=lambda y: sense * y)
 
 
 SIZE = Curve((-1.0, 0.0, 1.0), (1.0, 0.0, 1.0))

@@ -93,7 +93,8 @@ class Extension:
         measured = verify(result.program, result.embeddings, x)
         if measured.violation > max(result.violation, result.feasibility_tol):
             return result
-        return replace(result, x=x, objective=measured.objective, violation=measured.violation)
+        points = [self.complete(point) for point in result.incumbent_points]
+        return replace(result, x=x, objective=measured.objective, violation=measured.violation, incumbent_points=points)
 
 
 NO_EXTENSION = Extension(0)

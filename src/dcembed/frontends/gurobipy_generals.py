@@ -142,7 +142,7 @@ def _read_sets(model: gp.Model, program: Program) -> list[Switches]:
     for constraint in model.getSOSs() if model.NumSOS > len(markers) else []:
         if constraint.index not in markers:
             order, members, weights = model.getSOS(constraint)
-            columns: Array = np.array(_columns(members))[np.argsort(weights, kind="stable")]
+            columns: Array = np.array(_columns(members), dtype=np.int64)[np.argsort(weights, kind="stable")]
             found.append(special_ordered([columns], order, program.lb, program.ub, f"SOS {constraint.index}"))
     return found
 
