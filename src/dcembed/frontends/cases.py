@@ -92,10 +92,11 @@ class Cases:
 
 def stack_rows(rows: Sequence[Row], num_columns: int) -> tuple[sp.csr_array, Array, Array]:
     """The rows as a matrix with its bounds."""
-    place = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
+    indptr = np.cumsum([0, *(len(row.columns) for row in rows)])
     columns = np.array([column for row in rows for column in row.columns], dtype=np.int64)
     data = np.array([coefficient for row in rows for coefficient in row.coefficients], dtype=np.float64)
-    matrix = sp.csr_array((data, (place, columns)), shape=(len(rows), num_columns))
+    matrix = sp.csr_array((data, columns, indptr), shape=(len(rows), num_columns))
+    matrix.sum_duplicates()
     return matrix, np.array([row.lb for row in rows], dtype=np.float64), np.array([row.ub for row in rows], dtype=np.float64)
 
 
@@ -103,12 +104,12 @@ def largest(name: str, result: int, members: Sequence[int], constant: float | No
     """w[result] is the largest of the members and the constant; with `sign` -1 the smallest."""
     others: list[Side] = [((result, member), (sign, -sign), 0.0) for member in members]
     others += [((result,), (sign,), sign * constant)] if constant is not None else []
-    return _attained(name, others)
+    return attained(name, others)
 
 
 def largest_size(name: str, result: int, members: Sequence[int]) -> Cases:
     """w[result] is the largest absolute value of the members."""
-    return _attained(name, [((result, member), (1.0, sign), 0.0) for member in members for sign in (-1.0, 1.0)])
+    return attained(name, [((result, member), (1.0, sign), 0.0) for member in members for sign in (-1.0, 1.0)])
 
 
 def both(name: str, result: int, members: Sequence[int]) -> Cases:
@@ -123,7 +124,7 @@ def either(name: str, result: int, members: Sequence[int]) -> Cases:
     return Cases(name, (*above, Row((result, *members), (1.0, *(-1.0,) * len(members)), ub=0.0)))
 
 
-def _attained(name: str, others: Sequence[Side]) -> Cases:
-    """Each left-hand side is at least its right-hand side, and one of them is no more."""
+def attained(name: str, others: Sequence[Side]) -> Cases:
+    """Each left-hand side is at least its right-hand side, and one of them is equal to it."""
     always = tuple(Row(columns, coefficients, lb=rhs) for columns, coefficients, rhs in others)
     return Cases(name, always, tuple((Row(columns, coefficients, ub=rhs),) for columns, coefficients, rhs in others))

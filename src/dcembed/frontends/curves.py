@@ -5,13 +5,12 @@ The first and the last piece go on beyond the points. Where two points have the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from dcembed.frontends.cases import Cases, Row
+from dcembed.frontends.cases import Cases, Row, attained
 
 # Gurobi's own: points that are closer are a jump.
 JUMP = 1e-6
@@ -76,20 +75,24 @@ SIZE = Curve((-1.0, 0.0, 1.0), (1.0, 0.0, 1.0))
 
 def on_curve(name: str, x: int, y: int, curve: Curve) -> Cases:
     """w[y] is the value of the curve at w[x]."""
-    cases = tuple(
-        (Row((x,), (1.0,), piece.start, piece.end), Row((y, x), (1.0, -piece.slope), piece.intercept, piece.intercept))
-        for piece in curve.pieces
+    if curve.bend:
+        return _among_lines(name, x, y, curve)
+    return Cases(
+        name,
+        (),
+        tuple(
+            (Row((x,), (1.0,), piece.start, piece.end), Row((y, x), (1.0, -piece.slope), piece.intercept, piece.intercept))
+            for piece in curve.pieces
+        ),
     )
-    return Cases(name, _hull(x, y, curve), cases)
 
 
 def beyond_curve(name: str, x: int, y: int, curve: Curve) -> Cases:
     """w[y] is not below a convex curve, or not above a concave one: all that an objective that wants it there has to know."""
-    return Cases(name, _hull(x, y, curve))
+    return Cases(name, _among_lines(name, x, y, curve).always)
 
 
-def _hull(x: int, y: int, curve: Curve) -> tuple[Row, ...]:
-    """The lines of a convex or concave curve, none of which it crosses."""
-    lines: Sequence[Piece] = curve.pieces if curve.bend and len(curve.pieces) > 1 else ()
-    lb, ub = (0.0, np.inf) if curve.bend > 0 else (-np.inf, 0.0)
-    return tuple(Row((y, x), (1.0, -line.slope), line.intercept + lb, line.intercept + ub) for line in lines)
+def _among_lines(name: str, x: int, y: int, curve: Curve) -> Cases:
+    """A convex curve is the largest of its lines, a concave one the smallest."""
+    sign = curve.bend
+    return attained(name, [((y, x), (sign, -sign * line.slope), sign * line.intercept) for line in curve.pieces])

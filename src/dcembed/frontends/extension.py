@@ -93,7 +93,8 @@ class Extension:
         measured = verify(result.program, result.embeddings, x)
         if measured.violation > max(result.violation, result.feasibility_tol):
             return result
-        points = [self.complete(point) for point in result.incumbent_points]
+        # Only a norm is the user's own column; of earlier points nothing else is looked at.
+        points = [self.complete(point) for point in result.incumbent_points] if self.norms else result.incumbent_points
         return replace(result, x=x, objective=measured.objective, violation=measured.violation, incumbent_points=points)
 
 

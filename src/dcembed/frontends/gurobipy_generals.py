@@ -117,9 +117,7 @@ def _read_objective(model: gp.Model) -> tuple[CurveColumn, ...]:
 def _tie_objective(curves: Sequence[CurveColumn], first: int, sense: float) -> tuple[Cases, ...]:
     """What the objective wants against its curve anyway needs no binaries."""
     return tuple(
-        (beyond_curve if added.curve.bend == sense and len(added.curve.pieces) > 1 else on_curve)(
-            added.name, added.place, first + number, added.curve
-        )
+        (beyond_curve if added.curve.bend == sense else on_curve)(added.name, added.place, first + number, added.curve)
         for number, added in enumerate(curves)
     )
 
