@@ -70,33 +70,9 @@ def add_circle(model, x, y):
     model.addConstr(x[0] * x[0] + x[1] * x[1] == 1, name="circle")
 
 
-def add_sos(model, x, y):
-    model.addSOS(gp.GRB.SOS_TYPE1, x)
-
-
-def add_max(model, x, y):
-    model.addGenConstrMax(model.addVar(lb=-INF), x, name="largest")
-
-
-def add_abs(model, x, y):
-    model.addGenConstrAbs(model.addVar(), y, name="size")
-
-
-def add_pwl(model, x, y):
-    model.addGenConstrPWL(x[0], x[1], [-1, 0, 1], [1, 0, 1], name="tariff")
-
-
-def add_semi(model, x, y):
-    model.addVar(vtype=gp.GRB.SEMICONT, ub=3, name="batch")
-
-
 def add_objective(model, x, y):
     model.setObjectiveN(x[0], 0)
     model.setObjectiveN(x[1], 1)
-
-
-def add_pwl_objective(model, x, y):
-    model.setPWLObj(x[1], [-1, 0, 1], [1, 0, 1])
 
 
 def add_nonconvex(model, x, y):
@@ -110,13 +86,7 @@ REJECTED = {
         "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
     ),
     add_circle: f"optimize: the constraint 'circle' is a quadratic equality, which is not convex; {CARRIES}.",
-    add_sos: f"optimize: the SOS constraint 1 of type 1 on x[0], x[1] is not accepted; {CARRIES}.",
-    add_max: f"optimize: the general constraint 'largest' is of kind MAX; {CARRIES}.",
-    add_abs: f"optimize: the general constraint 'size' is of kind ABS; {CARRIES}.",
-    add_pwl: f"optimize: the general constraint 'tariff' is of kind PWL; {CARRIES}.",
-    add_semi: "optimize: the variable 'batch' is semi-continuous. Use a binary variable and an indicator constraint instead.",
     add_objective: "optimize: the model has 2 objectives; dcembed takes one. Set NumObj = 1 and weigh them yourself.",
-    add_pwl_objective: "optimize: the objective is piecewise linear in 'x[1]'; dcembed takes linear and convex quadratic objectives.",
     add_nonconvex: (
         "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), so the objective is not convex. "
         "dcembed takes convex objectives; note that 1/2 w'Qw is minimized."

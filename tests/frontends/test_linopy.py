@@ -267,9 +267,10 @@ def brute_force(kind, value):
     return max(sum(max(weights[i], 0.0) * bounds[i] for i in range(place, place + sets)) for place in places)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e4])
 @pytest.mark.parametrize("kind", ["sos1", "sos2"])
-def test_special_ordered_sets_are_kept(kind, model):
-    weights, bounds = np.array([[3.0, -1.0, 2.5, 1.0], [1.0, 1.0, 1.0, 4.0]]), np.array([1.0, 2.0, 1.5, 1.0])
+def test_special_ordered_sets_are_kept(kind, scale, model):
+    weights, bounds = np.array([[3.0, -1.0, 2.5, 1.0], [1.0, 1.0, 1.0, 4.0]]) / scale, np.array([1.0, 2.0, 1.5, 1.0]) * scale
     limit = xr.DataArray(bounds, {"piece": range(4)})
     w = model.add_variables(lower=0, upper=limit, coords=[BUS, pd.RangeIndex(4, name="piece")], name="w")
     model.add_sos_constraints(w, int(kind[-1]), "piece")

@@ -341,8 +341,8 @@ def add_exponential(model, v, y):
     model.addCons(scip.exp(v[0]) <= 2, name="growth")
 
 
-def add_sos(model, v, y):
-    model.addConsSOS1(v, name="one_of")
+def add_cardinality(model, v, y):
+    model.addConsCardinality(v, 1, name="few")
 
 
 def add_product(model, v, y):
@@ -360,7 +360,7 @@ REJECTED = {
     add_ring: f"optimize: the constraint 'ring' {NOT_CONVEX}",
     add_circle: f"optimize: the constraint 'circle' {NOT_CONVEX}",
     add_exponential: f"optimize: the constraint 'growth' is nonlinear; {CARRIES}.",
-    add_sos: f"optimize: the constraint 'one_of' is of kind SOS1; {CARRIES}.",
+    add_cardinality: f"optimize: the constraint 'few' is of kind cardinality; {CARRIES}.",
     add_product: (
         "optimize: the constraint 'bilinear' gives the objective a quadratic that is not taken. Program: quadratic is not positive "
         "semidefinite (smallest eigenvalue -1), so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
@@ -378,6 +378,45 @@ def test_what_cannot_be_carried_is_rejected_by_name(add, model, tmp_path):
         optimize(model)
     assert str(error.value) == REJECTED[add]
     assert written(model, tmp_path, "cip") == before
+
+
+def add_sets_and_logic(model, x, y, order, ub):
+    """A host of SOS and logical constraints, and a quadratic objective beside them."""
+    w = [model.addVar(f"w{i}", ub=ub) for i in range(4)]
+    a, b, both, either = (model.addVar(name, "B") for name in ("a", "b", "both", "either"))
+    {1: model.addConsSOS1, 2: model.addConsSOS2}[order](w, weights=[3, 1, 2, 4], name="few")
+    model.addConsAnd([a, b], both, name="and")
+    model.addConsOr([a, b], either, name="or")
+    for i in range(4):
+        model.addCons(w[i] <= 1.5 + 0.25 * i)
+    model.addCons(scip.quicksum(w) <= 3 - 0.5 * either)
+    model.addCons(y <= 2 - w[0] - 0.5 * a)
+    gain = model.addVar("gain", lb=None)
+    model.addCons(gain <= -0.1 * (x - 0.3) ** 2)
+    goods = w[0] + 1.2 * w[1] + 0.1 * w[2] + 1.1 * w[3] + 0.5 * y + gain
+    model.setObjective(goods + 0.3 * a + 0.1 * b + 0.4 * both - 0.2 * either, "maximize")
+    return w
+
+
+@pytest.mark.parametrize("ub", [2.0, None])
+@pytest.mark.parametrize("order", [1, 2])
+def test_sets_and_logical_constraints_give_what_scip_itself_finds(order, ub, model):
+    identity = dcembed.build_mlp([np.array([[1.0], [-1.0]]), np.array([[1.0, -1.0]])], [np.zeros(2), np.zeros(1)])
+    alone = scip.Model()
+    alone.hideOutput()
+    for host in (alone, model):
+        x, y = host.addVar("x", lb=-2, ub=2), host.addVar("y", lb=None)
+        if host is alone:
+            host.addCons(y == x)
+        else:
+            add_predictor_constr(host, identity, [x], [y])
+        w = add_sets_and_logic(host, x, y, order, ub)
+    alone.optimize()
+    result = optimize(model, max_starts=1)
+    assert result.objective == pytest.approx(alone.getObjVal(), abs=1e-4)
+    assert model.getObjVal() == pytest.approx(result.objective, abs=1e-6)
+    assert model.checkSol(model.getBestSol(), original=True)
+    assert sum(model.getVal(member) > 1e-6 for member in w) <= order
 
 
 def test_a_quadratic_may_be_scaled_bounded_from_the_other_side_and_maximized(model):
@@ -420,7 +459,7 @@ def test_an_error_does_not_keep_the_model_alive():
     model = scip.Model()
     _, v = inputs_of(model)
     add_predictor_constr(model, NETWORK, v)
-    add_sos(model, v, None)
+    add_cardinality(model, v, None)
     with pytest.raises(InputError):
         optimize(model, verbose=False)
     reference = weakref.ref(model)

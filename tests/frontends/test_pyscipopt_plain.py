@@ -177,7 +177,7 @@ def test_weights_changed_after_embedding_show_in_the_error():
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_cannot_be_carried_makes_scips_own_call_raise(capfd):
     model, x, _ = build()
-    model.addConsSOS1(x, name="one_of")
+    model.addConsCardinality(x, 1, name="few")
     with pytest.raises(Exception, match="SCIP: unspecified error"):
         model.optimize()
     assert model.getNSols() == 0

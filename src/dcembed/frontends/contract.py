@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.solve import solve
+from dcembed.frontends.extension import NO_EXTENSION, Extension
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities, fill_in
 from dcembed.options import Options
 from dcembed.program.program import Program
@@ -41,12 +42,15 @@ class Extraction(Generic[Handle]):
         The user's objects, in whatever form the front end's `restore` needs to put values into them.
     probabilities
         Columns that get their value from another one after the run.
+    extension
+        Columns behind those of the user's model, which exist in the program only.
     """
 
     program: Program
     embeddings: tuple[Embedding, ...]
     handle: Handle
     probabilities: Probabilities = NO_PROBABILITIES
+    extension: Extension = NO_EXTENSION
 
 
 class FrontEnd(Protocol[ModelIn, Handle, AnswerOut]):
@@ -81,8 +85,9 @@ def solve_model(
     """
     extraction = front_end.extract(model)
     start = find_start(extraction) if find_start is not None else None
+    start = extraction.extension.complete_start(start, extraction.embeddings, extraction.program.num_columns)
     result = solve(extraction.program, extraction.embeddings, start, options)
     if is_hint and start is not None and result.status is Status.LOCALLY_INFEASIBLE:
         remaining = replace(options, time_limit=max(options.time_limit - result.seconds, 0.0))
         result = solve(extraction.program, extraction.embeddings, None, remaining)
-    return front_end.restore(extraction, fill_in(result, extraction.probabilities))
+    return front_end.restore(extraction, fill_in(extraction.extension.complete_result(result), extraction.probabilities))

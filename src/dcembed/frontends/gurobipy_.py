@@ -8,7 +8,9 @@ import scipy.sparse as sp
 
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
+from dcembed.frontends.extension import extend
 from dcembed.frontends.gurobipy_accept import accept, discard, give_back_starts
+from dcembed.frontends.gurobipy_generals import read_extension
 from dcembed.frontends.gurobipy_state import registry
 from dcembed.frontends.gurobipy_values import remember
 from dcembed.frontends.infinity import unlimited
@@ -18,16 +20,13 @@ from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
 
-_KINDS = {value: name.removeprefix("GENCONSTR_") for name, value in vars(gp.GRB).items() if name.startswith("GENCONSTR_")}
-_SEMI = {"S": "semi-continuous", "N": "semi-integer"}
-
 
 def extract(model: gp.Model) -> Extraction[gp.Model]:
-    """The model as matrices, columns in the order of `model.getVars()`, and what is embedded in it."""
+    """The model as matrices, columns in the order of `model.getVars()` and after them any that are added, and what is embedded in it."""
     model.update()
     columns = model.getVars()
     embeddings = tuple(predictor.embed(columns) for predictor in registry(model))
-    _reject_other(model, columns)
+    _reject_other(model)
     kinds = np.array(model.getAttr("VType", columns))
     lb, ub = unlimited(model.getAttr("LB", columns)), unlimited(model.getAttr("UB", columns))
     binary = kinds == gp.GRB.BINARY
@@ -42,15 +41,17 @@ def extract(model: gp.Model) -> Extraction[gp.Model]:
         row_ub=np.where(sense == gp.GRB.GREATER_EQUAL, np.inf, rhs),
         lb=np.where(binary, np.maximum(lb, 0.0), lb),
         ub=np.where(binary, np.minimum(ub, 1.0), ub),
-        integer=binary | (kinds == gp.GRB.INTEGER),
+        integer=binary | np.isin(kinds, [gp.GRB.INTEGER, gp.GRB.SEMIINT]),
         indicators=_indicators(model),
         quadratic_constraints=_quadratic_constraints(model),
         maximize=model.ModelSense == gp.GRB.MAXIMIZE,
         column_names=model.getAttr("VarName", columns),
         row_names=model.getAttr("ConstrName", rows),
     )
+    program, extension = read_extension(model, program)
+    program, embeddings = extend(program, embeddings, extension)
     probabilities = join([predictor.probabilities(columns) for predictor in registry(model)])
-    return Extraction(bound_scores(program, embeddings, probabilities), embeddings, model, probabilities)
+    return Extraction(bound_scores(program, embeddings, probabilities), embeddings, model, probabilities, extension)
 
 
 def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
@@ -60,7 +61,7 @@ def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
     if not result.is_feasible or result.x is None:
         remember(model, result)
         return result
-    accepted, reason = accept(model, result, extraction.probabilities)
+    accepted, reason = accept(extraction, result)
     if accepted is None:
         discard(model)
         give_back_starts(model)
@@ -73,13 +74,12 @@ def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
 
 
 def _indicators(model: gp.Model) -> list[Indicator]:
-    return [_indicator(model, constraint) for constraint in model.getGenConstrs()] if model.NumGenConstrs else []
+    """Those among the general constraints; `read_extension` minds the others."""
+    generals = model.getGenConstrs() if model.NumGenConstrs else []
+    return [_indicator(model, constraint) for constraint in generals if constraint.GenConstrType == gp.GRB.GENCONSTR_INDICATOR]
 
 
 def _indicator(model: gp.Model, constraint: gp.GenConstr) -> Indicator:
-    if constraint.GenConstrType != gp.GRB.GENCONSTR_INDICATOR:
-        kind = _KINDS.get(constraint.GenConstrType, str(constraint.GenConstrType))
-        raise InputError(f"optimize: the general constraint '{constraint.GenConstrName}' is of kind {kind}; {CARRIES}.")
     binary, value, expression, sense, rhs = model.getGenConstrIndicator(constraint)
     terms = range(expression.size())
     data = [expression.getCoeff(i) for i in terms]
@@ -107,23 +107,9 @@ def _quadratic_constraint(model: gp.Model, constraint: gp.QConstr) -> QuadraticC
         raise InputError(f"optimize: the constraint '{constraint.QCName}' is not taken. {error}") from None
 
 
-def _reject_other(model: gp.Model, columns: list[gp.Var]) -> None:
+def _reject_other(model: gp.Model) -> None:
     """Raise InputError for what a Program cannot hold, by name."""
-    markers = {marker.index for predictor in registry(model) for marker in predictor.sos}
-    for constraint in model.getSOSs() if model.NumSOS > len(markers) else []:
-        if constraint.index not in markers:
-            kind, members, _ = model.getSOS(constraint)
-            names = ", ".join(variable.VarName for variable in members[:5]) + (", ..." if len(members) > 5 else "")
-            raise InputError(f"optimize: the SOS constraint {constraint.index} of type {kind} on {names} is not accepted; {CARRIES}.")
-    for variable, kind in zip(columns, model.getAttr("VType", columns), strict=True):
-        if kind in _SEMI:
-            raise InputError(
-                f"optimize: the variable '{variable.VarName}' is {_SEMI[kind]}. Use a binary variable and an indicator constraint instead."
-            )
     if model.NumObj > 1:
         raise InputError(f"optimize: the model has {model.NumObj} objectives; dcembed takes one. Set NumObj = 1 and weigh them yourself.")
-    if model.NumPWLObjVars:
-        name = next(variable.VarName for variable in columns if model.getPWLObj(variable))
-        raise InputError(f"optimize: the objective is piecewise linear in '{name}'; dcembed takes linear and convex quadratic objectives.")
     if model.NumScenarios:
         raise InputError(f"optimize: the model has {model.NumScenarios} scenarios; dcembed solves one. Set NumScenarios = 0.")

@@ -17,8 +17,9 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.verify import predict, verify
+from dcembed.frontends.contract import Extraction
 from dcembed.frontends.gurobipy_state import Starts, state_of
-from dcembed.frontends.probability import Probabilities, fill
+from dcembed.frontends.probability import fill
 from dcembed.result import Result
 
 # Gurobi gives this for a start that was not set.
@@ -29,19 +30,22 @@ NUM_PASSES = 3
 PREDICTION_TOL = 1e-9
 
 
-def accept(model: gp.Model, result: Result, probabilities: Probabilities) -> tuple[Result | None, str]:
+def accept(extraction: Extraction[gp.Model], result: Result) -> tuple[Result | None, str]:
     """Make the best point the solution of the model.
 
     Returns
     -------
     The result with the point that Gurobi holds, measured; None and the reason if Gurobi holds no feasible point near it.
     """
-    x = held = _within_bounds(result, probabilities)
+    model, extension, size = extraction.handle, extraction.extension, extraction.handle.NumVars
+    x = held = _within_bounds(result, extraction)
     for _ in range(NUM_PASSES):
-        taken, reason = _offer(model, x, 2.0 * result.feasibility_tol)
+        taken, reason = _offer(model, x[:size], 2.0 * result.feasibility_tol)
         if taken is None:
             return None, reason
-        held, x = taken, fill(predict(result.embeddings, taken), probabilities)
+        held = np.concatenate([taken, x[size:]])
+        x = extension.complete(fill(predict(result.embeddings, held), extraction.probabilities))
+        held[size:] = x[size:]
         if np.allclose(held, x, rtol=PREDICTION_TOL, atol=PREDICTION_TOL):
             break
     measured = verify(result.program, result.embeddings, held)
@@ -78,10 +82,11 @@ def give_back_starts(model: gp.Model) -> None:
     model.update()
 
 
-def _within_bounds(result: Result, probabilities: Probabilities) -> Array:
+def _within_bounds(result: Result, extraction: Extraction[gp.Model]) -> Array:
     """The best point, moved onto the bounds that it leaves by a rounding error: Gurobi would do so without predicting again."""
     assert result.x is not None
-    x = fill(predict(result.embeddings, np.clip(result.x, result.program.lb, result.program.ub)), probabilities)
+    x = fill(predict(result.embeddings, np.clip(result.x, result.program.lb, result.program.ub)), extraction.probabilities)
+    x = extraction.extension.complete(x)
     return x if verify(result.program, result.embeddings, x).violation <= result.feasibility_tol else result.x
 
 

@@ -73,7 +73,7 @@ def _known(model: gp.Model, event: Event) -> dict[int, Any]:
     known: dict[int, Any] = {CODES.RUNTIME: iteration.seconds}
     if event.where == CODES.MIPSOL:
         return known | {
-            CODES.MIPSOL_SOL: iteration.point.tolist() if iteration.point is not None else [],
+            CODES.MIPSOL_SOL: iteration.point[: model.NumVars].tolist() if iteration.point is not None else [],
             CODES.MIPSOL_OBJ: best,
             CODES.MIPSOL_OBJBST: best,
             CODES.MIPSOL_OBJBND: bound,

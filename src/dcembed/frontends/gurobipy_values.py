@@ -35,7 +35,7 @@ class ValuedVar(gp.Var):  # type: ignore[misc]  # Gurobi has no types
 
 def remember(model: gp.Model, result: Result, is_held: bool = False) -> None:
     """Keep what a run came to. Where `is_held`, the variables answer for the point, as Gurobi does not have it."""
-    state, x = state_of(model), result.x
+    state, x = state_of(model), result.x[: model.NumVars] if result.x is not None else None
     drop(model)
     variables: tuple[gp.Var, ...] = ()
     if result.is_feasible and x is not None:

@@ -79,12 +79,13 @@ def extract(model: linopy.Model) -> Extraction[LinopyModel]:
     positions, size = columns.positions, columns.labels.size
     lb, ub = columns.lb.copy(), columns.ub
     blocks = [_read_rows(model, constraint) for _, constraint in model.constraints.items() if not constraint.is_indicator]
-    num_switches = 0
+    num_switches, switched = 0, []
     for switches in read_switches(model, positions, columns.lb, columns.ub, columns.names):
+        switched.append((switches, size + num_switches))
         lb[switches.members] = np.minimum(lb[switches.members], 0.0)
         matrix, row_lb, row_ub = switches.rows(size + num_switches)
         blocks.append(Rows(matrix, row_lb, row_ub, [f"switch {number}" for number in range(matrix.shape[0])]))
-        num_switches += switches.num_switches
+        num_switches += switches.num_binaries
 
     embeddings, predicted = _read_ties(model, columns, size + num_switches)
     blocks += predicted
@@ -105,7 +106,8 @@ def extract(model: linopy.Model) -> Extraction[LinopyModel]:
             for _, constraint in model.constraints.items()
             if constraint.is_indicator
             for item in _read_indicators(model, constraint, positions, width)
-        ],
+        ]
+        + [item for switches, first in switched for item in switches.indicators(first, width)],
         maximize=model.objective.sense == "max",
         column_names=[*columns.names, *(f"switch {i}" for i in range(num_switches)), *(f"prediction {i}" for i in range(num_predictions))],
         row_names=[name for block in blocks for name in block.names],

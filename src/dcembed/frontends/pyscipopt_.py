@@ -17,9 +17,12 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction
+from dcembed.frontends.extension import extend
 from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES
 from dcembed.frontends.probability import bound_scores, join
+from dcembed.frontends.pyscipopt_generals import KINDS as GENERALS
+from dcembed.frontends.pyscipopt_generals import read_extension
 from dcembed.frontends.pyscipopt_predictor import column_numbers, registry
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.program import Indicator, Program
@@ -86,16 +89,16 @@ class ScipModel:
         point = x.copy()
         for column, row in self.epigraphs.items():
             point[column] = row.solve_for(column, x)
-        values = {variable.ptr(): float(value) for variable, value in zip(self.variables, point, strict=True)}
+        values = {variable.ptr(): float(value) for variable, value in zip(self.variables, point[: len(self.variables)], strict=True)}
         for item in self.indicators:
-            excess = float((item.indicator.coefficients @ point)[0]) - item.indicator.ub
+            excess = float((item.indicator.coefficients @ point[: len(self.variables)])[0]) - item.indicator.ub
             values[item.slack.ptr()] = max(excess, 0.0)
         return values
 
 
 def extract(scip: pyscipopt.Model) -> Extraction[ScipModel]:
     """The model as matrices, and what is embedded in it."""
-    kinds: dict[str, list[Any]] = {"linear": [], "indicator": [], "nonlinear": []}
+    kinds: dict[str, list[Any]] = {kind: [] for kind in ("linear", "indicator", "nonlinear", *GENERALS)}
     for constraint in scip.getConss(transformed=False):
         kind = constraint.getConshdlrName()
         if kind not in kinds:
@@ -129,11 +132,13 @@ def extract(scip: pyscipopt.Model) -> Extraction[ScipModel]:
         column_names=[variable.name for variable in variables],
         row_names=[constraint.name for constraint in plain],
     )
-    quadratics = [read_quadratic(scip, constraint, numbers) for constraint in kinds["nonlinear"]]
+    extension = read_extension(scip, [constraint for kind in GENERALS for constraint in kinds[kind]], numbers, linear)
+    linear, embeddings = extend(linear, embeddings, extension)
+    quadratics = [read_quadratic(scip, constraint, numbers, linear.num_columns) for constraint in kinds["nonlinear"]]
     program, epigraphs = lift_objective(linear, quadratics, embeddings)
     probabilities = join([predictor.probabilities(numbers) for predictor in registry(scip)])
     handle = ScipModel(scip, variables, epigraphs, indicators)
-    return Extraction(bound_scores(program, embeddings, probabilities), embeddings, handle, probabilities)
+    return Extraction(bound_scores(program, embeddings, probabilities), embeddings, handle, probabilities, extension)
 
 
 def restore(extraction: Extraction[ScipModel], result: Result) -> ScipResult:

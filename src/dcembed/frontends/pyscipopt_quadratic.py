@@ -58,11 +58,10 @@ class QuadraticRow:
         return float(((self.ub if np.isfinite(self.ub) else self.lb) - rest) / coefficient)
 
 
-def read_quadratic(scip: Any, constraint: Any, numbers: Mapping[int, int]) -> QuadraticRow:
-    """A constraint of SCIP's nonlinear handler, if it is quadratic."""
+def read_quadratic(scip: Any, constraint: Any, numbers: Mapping[int, int], n: int) -> QuadraticRow:
+    """A constraint of SCIP's nonlinear handler, if it is quadratic, over n columns."""
     if not scip.checkQuadraticNonlinear(constraint):
         raise InputError(f"optimize: the constraint '{constraint.name}' is nonlinear; {CARRIES}.")
-    n = max(numbers.values()) + 1
     products, squares, linears = scip.getTermsQuadratic(constraint)
     row = [numbers[v.ptr()] for v, _, _ in products] + [numbers[v.ptr()] for v, _, _ in squares]
     column = [numbers[v.ptr()] for _, v, _ in products] + [numbers[v.ptr()] for v, _, _ in squares]
