@@ -26,6 +26,8 @@ from dcembed.solvers.failover import Solver
 
 FORMULATIONS = {"lazy": build_lazy, "shared": build_shared, "two-path": build_two_path}
 
+# Masters are solved to this, and to this share of the feasibility tolerance: their solutions are candidates, and are measured.
+ROUGH, ROUGH_SHARE = 1e-6, 0.1
 # Numbers that the split of all boxes may hold, about 1 GB. The open units of a box are not known in advance; half of all is ample.
 MAX_LOCAL_ENTRIES = 125_000_000
 
@@ -110,7 +112,7 @@ def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable
         box=tighten(embedded.bounded_host, is_over),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
-            SessionOptions(options.threads, options.seed, dict(options.solver_options)),
+            SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
         ),
     )
     if problem.has_switched_rows:

@@ -85,11 +85,22 @@ def hand_over(found: deque[Array], limits: Limits) -> None:
 
 @dataclass(frozen=True)
 class SessionOptions:
-    """Settings of a session: number of threads, random seed, and the solver's own options by name."""
+    """Settings of a session.
+
+    Parameters
+    ----------
+    threads, seed
+        Number of threads, and random seed.
+    solver_options
+        The solver's own options by name.
+    accuracy
+        How well rows need to hold and optima to be met, for solvers that take much longer for more.
+    """
 
     threads: int = 1
     seed: int = 0
     solver_options: Mapping[str, object] = field(default_factory=dict)
+    accuracy: float = 1e-8
 
     @property
     def num_threads(self) -> int:

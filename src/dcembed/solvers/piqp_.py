@@ -25,6 +25,9 @@ from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
 
+# The relative accuracy asked of PIQP, in parts of the absolute one.
+RELATIVE = 0.1
+
 _STATUS = {
     piqp.PIQP_SOLVED: SolveStatus.OPTIMAL,
     piqp.PIQP_PRIMAL_INFEASIBLE: SolveStatus.INFEASIBLE,
@@ -37,7 +40,7 @@ class PiqpSession(EditedProgram):
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
         super().__init__(program)
-        self._settings = _check_settings(options.solver_options)
+        self._settings = {"eps_abs": options.accuracy, "eps_rel": RELATIVE * options.accuracy, **_check_settings(options.solver_options)}
         self._dense_head: Array | None = None
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:

@@ -37,6 +37,7 @@ class RemoteSession:
             "backend": backend,
             "threads": int(options.threads),
             "seed": int(options.seed),
+            "accuracy": float(options.accuracy),
             "solver_options": {name: _plain(name, value) for name, value in options.solver_options.items()},
         }
         self._worker = hire()

@@ -98,7 +98,7 @@ def _type(error: Exception) -> str:
 
 
 def _open(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    options = SessionOptions(values["threads"], values["seed"], values["solver_options"])
+    options = SessionOptions(values["threads"], values["seed"], values["solver_options"], values["accuracy"])
     desk.session = BACKENDS[values["backend"]].open(unpack(arrays), options)
 
 
