@@ -106,7 +106,7 @@ class Options:
     seed
         Seed of the solver and of random starts. The same seed gives the same trace.
     callback
-        Called with each `Iteration`; return True to stop.
+        Called with each `Iteration`; return True to stop. What it raises ends the run, with the result so far as `error.result`.
     stop
         A `threading.Event` that ends this run, with its best point, when another thread or the callback sets it; it is heard while a
         solver works. `dcembed.stop()` ends all runs of the process.
