@@ -35,7 +35,7 @@ LIBRARIES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 OWN_CODE = (
     ("dcembed.engine.search.loop", "run_start"),
     ("dcembed.engine.search.loop", "measure_start"),
-    ("dcembed.engine.search.loop", "find_start"),
+    ("dcembed.engine.search.host_point", "find_start"),
     ("dcembed.engine.strategy", "run_tangents"),
     ("dcembed.engine.strategy", "run_bundle"),
     ("dcembed.engine.workshop", "take"),
