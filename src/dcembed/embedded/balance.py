@@ -1,0 +1,31 @@
+"""A product of columns is split where it bends least: by the ranges that its columns have.
+
+    x y = 1/4 (s x + y / s)^2 - 1/4 (s x - y / s)^2      for any s > 0
+
+Where one column has a range of a thousand and the other of one, squares without a scale are far larger than the product, and the
+tangents of the second one would allow but tiny steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.program.derive import derive
+from dcembed.program.nonconvex import split_symmetric
+
+
+def balance(embedded: EmbeddedProgram) -> EmbeddedProgram:
+    """The same problem with its quadratic objective split anew, by the ranges of the columns where they have one."""
+    host, bounded = embedded.host, embedded.bounded_host
+    with np.errstate(invalid="ignore"):
+        width = bounded.ub - bounded.lb
+    width = np.where(np.isfinite(width) & (width > 0), width, 1.0)
+    whole = -embedded.concave if host.quadratic is None else host.quadratic - embedded.concave
+    quadratic, concave = split_symmetric(sp.csr_array(whole), width)
+    return replace(
+        embedded, host=derive(host, quadratic=quadratic if quadratic.nnz else None), concave=concave if concave.nnz else None
+    )
