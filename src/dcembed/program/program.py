@@ -345,14 +345,18 @@ def _quadratic(matrix: MatrixLike | None, name: str, n: int, maximize: bool) -> 
     quadratic = symmetric(quadratic)
     if quadratic.nnz == 0:
         return None
-    if maximize:
-        check_concave(quadratic, "Program", name, f"so what is maximized is not concave; note that 1/2 w'Qw is maximized. {_SPLIT}")
-    else:
-        check_convex(quadratic, "Program", name, f"so the objective is not convex; note that 1/2 w'Qw is minimized. {_SPLIT}")
+    check, word = (check_concave, "maximized") if maximize else (check_convex, "minimized")
+    check(quadratic, "Program", name, f"{_CONSEQUENCES[name, maximize]}; note that 1/2 w'Qw - 1/2 w'Cw is {word}. {_SPLIT}")
     return quadratic
 
 
-_SPLIT = "Of a quadratic that is neither, dcembed.split_quadratic(Q, maximize) gives the two parts quadratic= and concave=."
+_CONSEQUENCES = {
+    ("quadratic", False): "so the objective is not convex",
+    ("quadratic", True): "so what is maximized is not concave",
+    ("concave", False): "so -1/2 w'Cw is not concave",
+    ("concave", True): "so -1/2 w'Cw is not convex",
+}
+_SPLIT = "dcembed.split_quadratic gives both parts of an objective that is not convex, quadratic= and concave=."
 
 
 def _vector(value: ArrayLike | None, size: int, default: float, name: str, what: str) -> Array:
