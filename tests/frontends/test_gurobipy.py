@@ -99,10 +99,6 @@ def add_pwl_objective(model, x, y):
     model.setPWLObj(x[1], [-1, 0, 1], [1, 0, 1])
 
 
-def add_nonconvex(model, x, y):
-    model.setObjective(x[0] * y)
-
-
 CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 REJECTED = {
     add_ring: (
@@ -116,11 +112,7 @@ REJECTED = {
     add_pwl: f"optimize: the general constraint 'tariff' is of kind PWL; {CARRIES}.",
     add_semi: "optimize: the variable 'batch' is semi-continuous. Use a binary variable and an indicator constraint instead.",
     add_objective: "optimize: the model has 2 objectives; dcembed takes one. Set NumObj = 1 and weigh them yourself.",
-    add_pwl_objective: "optimize: the objective is piecewise linear in 'x[1]'; dcembed takes linear and convex quadratic objectives.",
-    add_nonconvex: (
-        "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), so the objective is not convex. "
-        "dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
-    ),
+    add_pwl_objective: "optimize: the objective is piecewise linear in 'x[1]'; dcembed takes linear and quadratic objectives.",
 }
 
 

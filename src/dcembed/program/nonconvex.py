@@ -16,7 +16,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.convexity import DENSE_COLUMNS, is_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, symmetric
-from dcembed.reading import as_flag, as_numbers
+from dcembed.reading import as_flag, as_numbers, show
 from dcembed.tolerances import CONVEXITY_TOL
 
 # Eigenvalues of less than this share of the largest entry are rounding; well inside of what counts as convex.
@@ -65,20 +65,18 @@ def split_symmetric(matrix: sp.csr_array, scale: Array) -> tuple[sp.csr_array, s
         return matrix, nothing
     if is_convex(sp.csr_array(-matrix)):
         return nothing, sp.csr_array(-matrix)
-    scaled = _rescaled(matrix, scale)
-    noise = NOISE * abs(scaled).max()
+    noise = NOISE * abs(matrix).max()
     # Of each group of columns the smaller part is computed, P where `is_convex_smaller`.
     smaller, is_convex_smaller = nothing, np.zeros(matrix.shape[0])
-    for columns in _components(scaled):
+    for columns in _components(matrix):
         if columns.shape[1] > DENSE_COLUMNS:
-            smaller = smaller + _missing_dominance(scaled, columns)
+            smaller = smaller + _missing_dominance(matrix, columns, scale)
         else:
-            parts, is_convex_smaller[columns] = _smaller_parts(scaled, columns, noise)
+            parts, is_convex_smaller[columns] = _smaller_parts(_blocks(matrix, columns), scale[columns], noise)
             smaller = smaller + _spread(columns, parts, matrix.shape)
-    smaller = _rescaled(smaller, 1.0 / scale)
     # The larger one is what is left, so that they differ by the matrix to rounding.
     of_convex = sp.diags_array(is_convex_smaller) @ matrix
-    return _tidy(smaller + (matrix - of_convex)), _tidy(smaller - of_convex)
+    return symmetric(sp.csr_array(smaller + (matrix - of_convex))), symmetric(sp.csr_array(smaller - of_convex))
 
 
 def _components(matrix: sp.csr_array) -> list[Array]:
@@ -90,27 +88,38 @@ def _components(matrix: sp.csr_array) -> list[Array]:
     return [used[order[size_of == size]].reshape(-1, size) for size in np.unique(sizes)]
 
 
-def _smaller_parts(matrix: sp.csr_array, columns: Array, noise: float) -> tuple[Array, Array]:
-    """Of each group of columns the part P or C (m, k, k), whichever is smaller, by its eigenvalues; and whether it is P (m, 1)."""
+def _smaller_parts(blocks: Array, scale: Array, noise: float) -> tuple[Array, Array]:
+    """Of each block the part P or C (m, k, k), whichever is smaller by the eigenvalues in the scale (m, k); and whether it is P (m, 1)."""
+    products = scale[:, :, None] * scale[:, None, :]
+    values, vectors = np.linalg.eigh(blocks * products)
+    is_convex_smaller = values[:, [-1]] < -values[:, [0]]
+    values = np.maximum(np.where(is_convex_smaller, values, -values), 0.0)
+    parts = np.einsum("mik,mk,mjk->mij", vectors, values, vectors) / products
+    # A block that bends one way but for rounding is one part, all of it.
+    own = np.linalg.eigvalsh(blocks)
+    is_convex, is_concave = own[:, [0]] >= -noise, own[:, [-1]] <= noise
+    parts[(is_convex | is_concave)[:, 0]] = 0.0
+    return parts, (is_convex_smaller | is_concave) & ~is_convex
+
+
+def _missing_dominance(matrix: sp.csr_array, columns: Array, scale: Array) -> sp.csr_array:
+    """C as what the diagonal lacks to be as large as the rest of its row, for more columns than eigenvalues can be had of."""
+    diagonal = matrix.diagonal()
+    rest = abs(matrix) @ scale / scale - np.abs(diagonal)
+    lacking = np.zeros(diagonal.size)
+    lacking[columns] = np.maximum(rest - diagonal, 0.0)[columns]
+    return sp.csr_array(sp.diags_array(lacking))
+
+
+def _blocks(matrix: sp.csr_array, columns: Array) -> Array:
+    """The entries between the columns of each group, shape (m, k, k)."""
     number, size = columns.shape
     place = np.zeros(matrix.shape[0], dtype=np.int64)
     place[columns] = np.arange(size)
     entries = sp.coo_array(matrix[columns.reshape(-1)])
     blocks = np.zeros((number * size, size))
     blocks[entries.row, place[entries.col]] = entries.data
-    values, vectors = np.linalg.eigh(blocks.reshape(number, size, size))
-    is_convex_smaller = values[:, [-1]] < -values[:, [0]]
-    values = np.where(is_convex_smaller, values, -values)
-    return np.einsum("mik,mk,mjk->mij", vectors, np.where(values > noise, values, 0.0), vectors), is_convex_smaller
-
-
-def _missing_dominance(matrix: sp.csr_array, columns: Array) -> sp.csr_array:
-    """C as what the diagonal lacks to be as large as the rest of its row, for more columns than eigenvalues can be had of."""
-    diagonal = matrix.diagonal()
-    rest = abs(matrix) @ np.ones(matrix.shape[0]) - np.abs(diagonal)
-    lacking = np.zeros(diagonal.size)
-    lacking[columns] = np.maximum(rest - diagonal, 0.0)[columns]
-    return sp.csr_array(sp.diags_array(lacking))
+    return blocks.reshape(number, size, size)
 
 
 def _spread(columns: Array, parts: Array, shape: tuple[int, int]) -> sp.csr_array:
@@ -119,18 +128,10 @@ def _spread(columns: Array, parts: Array, shape: tuple[int, int]) -> sp.csr_arra
     return sp.csr_array((parts.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=shape)
 
 
-def _rescaled(matrix: sp.csr_array, scale: Array) -> sp.csr_array:
-    return sp.csr_array(sp.diags_array(scale) @ matrix @ sp.diags_array(scale))
-
-
-def _tidy(matrix: sp.csr_array) -> sp.csr_array:
-    return symmetric(sp.csr_array(matrix))
-
-
 def _scale(scale: ArrayLike | None, n: int) -> Array:
     if scale is None:
         return np.ones(n)
     sizes = as_numbers(scale, "split_quadratic: scale")
     if sizes.shape != (n,) or not np.all(np.isfinite(sizes) & (sizes > 0)):
-        raise InputError(f"split_quadratic: scale has a positive number for each of {n} columns, received shape {sizes.shape}.")
+        raise InputError(f"split_quadratic: scale has a positive finite number for each of {n} columns, received {show(scale)}.")
     return sizes
