@@ -59,7 +59,7 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
         linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
         definitions=definitions,
     )
-    return embedded if embedded.concave is None else balance(embedded)
+    return balance(embedded)
 
 
 def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:

@@ -55,7 +55,7 @@ def split_quadratic(
     check_finite(matrix.data, "quadratic", "split_quadratic")
     sign = -1.0 if as_flag(maximize, "split_quadratic: maximize") else 1.0
     convex, concave = split_symmetric(sp.csr_array(sign * symmetric(matrix)), _scale(scale, n))
-    return tuple(sp.csr_array(sign * part) if part.nnz else None for part in (convex, concave))  # type: ignore[return-value]
+    return (sign * convex if convex.nnz else None), (sign * concave if concave.nnz else None)
 
 
 def split_symmetric(matrix: sp.csr_array, scale: Array) -> tuple[sp.csr_array, sp.csr_array]:
