@@ -7,6 +7,9 @@ import pytest
 
 import dcembed
 from dcembed import Embedding, Program, Status, split_quadratic, verify
+from dcembed.solvers import choose_backend
+from dcembed.solvers.base import SessionOptions
+from dcembed.solvers.failover import LastingSession, Solver
 from problems import FORMULATIONS, quiet, random_mlp
 
 PRICES = np.linspace(-2.0, 2.0, 20001)
@@ -75,3 +78,8 @@ def test_linked_predictions_are_completed():
     result = dcembed.solve(program, embedding, start=np.array([0.5, 100.0]), options=quiet(max_iterations=1))
     assert result.is_feasible
     assert result.violation <= 1e-9
+
+
+def test_no_solver_is_handed_a_concave_part():
+    with pytest.raises(ValueError, match="convex problems only"):
+        LastingSession(sale(0)[0], Solver(choose_backend("QP"), SessionOptions()))

@@ -68,7 +68,7 @@ def test_a_scale_shares_the_bend_by_size():
 
 
 def test_more_columns_than_eigenvalues_can_be_had_of(monkeypatch):
-    monkeypatch.setattr(nonconvex, "DENSE_COLUMNS", 4)
+    monkeypatch.setattr(nonconvex, "EIGEN_COLUMNS", 4)
     matrix = some_matrices()["any"]
     quadratic, concave = split_quadratic(matrix, scale=np.geomspace(0.5, 5.0, 6))
     assert concave.nnz <= 6

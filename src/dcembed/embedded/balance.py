@@ -19,13 +19,13 @@ from dcembed.program.nonconvex import split_symmetric
 
 
 def balance(embedded: EmbeddedProgram) -> EmbeddedProgram:
-    """The same problem with its quadratic objective split anew, by the ranges of the columns where they have one; itself where it is convex."""
-    if embedded.concave is None:
+    """The same problem with its quadratic objective split anew, by the ranges of the columns where they have one; itself where it bends one way."""
+    host = embedded.host
+    if embedded.concave is None or host.quadratic is None:
         return embedded
-    host, bounded = embedded.host, embedded.bounded_host
+    bounded = embedded.bounded_host
     with np.errstate(invalid="ignore"):
         width = bounded.ub - bounded.lb
     width = np.where(np.isfinite(width) & (width > 0), width, 1.0)
-    whole = -embedded.concave if host.quadratic is None else host.quadratic - embedded.concave
-    quadratic, concave = split_symmetric(sp.csr_array(whole), width)
+    quadratic, concave = split_symmetric(sp.csr_array(host.quadratic - embedded.concave), width)
     return replace(embedded, host=derive(host, quadratic=quadratic if quadratic.nnz else None), concave=concave if concave.nnz else None)

@@ -14,13 +14,15 @@ from scipy.sparse.csgraph import connected_components
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
-from dcembed.program.convexity import DENSE_COLUMNS, is_convex
+from dcembed.program.convexity import is_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, symmetric
 from dcembed.reading import as_flag, as_numbers, show
 from dcembed.tolerances import CONVEXITY_TOL
 
 # Eigenvalues of less than this share of the largest entry are rounding; well inside of what counts as convex.
 NOISE = 0.1 * CONVEXITY_TOL
+# Columns that products tie together up to which their eigenvalues are computed: some tenths of a second.
+EIGEN_COLUMNS = 300
 
 
 def split_quadratic(
@@ -35,7 +37,7 @@ def split_quadratic(
     maximize
         Whether the objective is maximized; Q and C are negative semidefinite then.
     scale
-        How large each column is, shape (n,): of two products the split with the right sizes bends less. All alike by default.
+        How large each column is, shape (n,): squares of columns that are alike in this scale bend least. All alike by default.
 
     Returns
     -------
@@ -54,22 +56,23 @@ def split_quadratic(
         raise InputError(f"split_quadratic: the matrix of a quadratic is square, received shape {matrix.shape}.")
     check_finite(matrix.data, "quadratic", "split_quadratic")
     sign = -1.0 if as_flag(maximize, "split_quadratic: maximize") else 1.0
-    convex, concave = split_symmetric(sp.csr_array(sign * symmetric(matrix)), _scale(scale, n))
+    whole, sizes, nothing = sp.csr_array(sign * symmetric(matrix)), _scale(scale, n), sp.csr_array((n, n))
+    if whole.nnz == 0 or is_convex(whole):
+        convex, concave = whole, nothing
+    elif is_convex(-whole):
+        convex, concave = nothing, -whole
+    else:
+        convex, concave = split_symmetric(whole, sizes)
     return (sign * convex if convex.nnz else None), (sign * concave if concave.nnz else None)
 
 
 def split_symmetric(matrix: sp.csr_array, scale: Array) -> tuple[sp.csr_array, sp.csr_array]:
-    """P and C of a symmetric matrix."""
-    nothing = sp.csr_array(matrix.shape)
-    if matrix.nnz == 0 or is_convex(matrix):
-        return matrix, nothing
-    if is_convex(sp.csr_array(-matrix)):
-        return nothing, sp.csr_array(-matrix)
+    """P and C of a symmetric matrix that is neither convex nor concave."""
     noise = NOISE * abs(matrix).max()
     # Of each group of columns the smaller part is computed, P where `is_convex_smaller`.
-    smaller, is_convex_smaller = nothing, np.zeros(matrix.shape[0])
+    smaller, is_convex_smaller = sp.csr_array(matrix.shape), np.zeros(matrix.shape[0])
     for columns in _components(matrix):
-        if columns.shape[1] > DENSE_COLUMNS:
+        if columns.shape[1] > EIGEN_COLUMNS:
             smaller = smaller + _missing_dominance(matrix, columns, scale)
         else:
             parts, is_convex_smaller[columns] = _smaller_parts(_blocks(matrix, columns), scale[columns], noise)
@@ -94,7 +97,7 @@ def _smaller_parts(blocks: Array, scale: Array, noise: float) -> tuple[Array, Ar
     values, vectors = np.linalg.eigh(blocks * products)
     is_convex_smaller = values[:, [-1]] < -values[:, [0]]
     values = np.maximum(np.where(is_convex_smaller, values, -values), 0.0)
-    parts = np.einsum("mik,mk,mjk->mij", vectors, values, vectors) / products
+    parts = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1) / products
     # A block that bends one way but for rounding is one part, all of it.
     own = np.linalg.eigvalsh(blocks)
     is_convex, is_concave = own[:, [0]] >= -noise, own[:, [-1]] <= noise
