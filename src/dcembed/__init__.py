@@ -6,7 +6,7 @@ from dcembed.errors import DcembedError
 from dcembed.importers import load_network, save_network
 from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
-from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstraint
+from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstraint, split_quadratic
 from dcembed.result import Iteration, Result, Status
 from dcembed.run.clock import stop
 from dcembed.version import __version__
@@ -31,6 +31,7 @@ __all__ = [
     "load_network",
     "save_network",
     "solve",
+    "split_quadratic",
     "stop",
     "verify",
 ]

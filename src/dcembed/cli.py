@@ -79,7 +79,7 @@ def _build_parser() -> argparse.ArgumentParser:
 
 def _add_solve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("host", help="an .lp or .mps file, gzipped or not; linear or convex quadratic objective")
+    add("host", help="an .lp or .mps file, gzipped or not; linear or quadratic objective")
     add("--network", help="an .onnx, .npz or .safetensors file")
     add("--inputs", nargs="+", metavar="NAME", help="columns of the inputs: names, patterns with * and ?, numbers for constants")
     add("--outputs", nargs="+", metavar="NAME", help="columns that stand for the predictions")

@@ -33,13 +33,13 @@ def hinge(slope: float = 1.0):
 
 
 def objective_of(embedded: EmbeddedProgram, w: np.ndarray) -> float:
-    return embedded.host.objective(w) + evaluate_measurements(embedded, embedded.predict(w))[0]
+    return embedded.host.objective(w) + evaluate_measurements(embedded, w, embedded.predict(w))[0]
 
 
 def violation_of(embedded: EmbeddedProgram, w: np.ndarray) -> float:
     """The largest violation of host and restrictions, from the data of the embedded program alone."""
     restrictions = embedded.restrictions
-    excess = restrictions.linear @ w + evaluate_measurements(embedded, embedded.predict(w))[1:] - restrictions.rhs
+    excess = restrictions.linear @ w + evaluate_measurements(embedded, w, embedded.predict(w))[1:] - restrictions.rhs
     for i in np.flatnonzero(restrictions.indicator >= 0):
         if np.round(w[restrictions.indicator[i]]) != restrictions.indicator_value[i]:
             excess[i] = 0.0
@@ -297,7 +297,8 @@ def test_affine_inputs_keep_their_offsets_block_by_block():
     embedded = eliminate(Program(cost=[0.0, 0.0, 1.0, 1.0]), [Embedding(hinge(), inputs, [2, 3])])
     (measured,) = embedded.networks
     assert measured.points(np.array([1.0, 5.0])).tolist() == [[11.0], [27.0]]
-    assert evaluate_measurements(embedded, embedded.predict(np.array([1.0, 5.0]))).tolist() == [38.0]
+    w = np.array([1.0, 5.0])
+    assert evaluate_measurements(embedded, w, embedded.predict(w)).tolist() == [38.0]
 
 
 @pytest.mark.parametrize("limit", [3.0, 1.0])

@@ -49,7 +49,7 @@ def _weighted(weights, direction, measured, point) -> float:
 def test_measurements_are_directions_of_the_predictions(case):
     embedded = case.eliminate()
     w = embedded.lower(case.point())
-    assert np.allclose(evaluate_measurements(embedded, embedded.predict(w)), sum_of_terms(embedded, w, prediction), **CLOSE)
+    assert np.allclose(evaluate_measurements(embedded, w, embedded.predict(w)), sum_of_terms(embedded, w, prediction), **CLOSE)
 
 
 @given(cases())
@@ -82,7 +82,7 @@ def test_affine_part_plus_units_minus_linearized_part_is_the_value(case):
     w = embedded.lower(case.point())
     slope, constant = kept_affine(embedded)
     kept = slope @ w + constant + sum_of_terms(embedded, w, kept_units)
-    assert np.allclose(kept - sum_of_terms(embedded, w, linearized), evaluate_measurements(embedded, embedded.predict(w)), **CLOSE)
+    assert np.allclose(kept - sum_of_terms(embedded, w, linearized), evaluate_measurements(embedded, w, embedded.predict(w)), **CLOSE)
 
 
 @given(cases())
@@ -127,7 +127,7 @@ def test_a_small_example_spelled_out():
     embedded = eliminate(Program(cost=[0.0, 0.0, 2.0]), [Embedding(network, inputs, [2])])
     w = np.array([1.0, 1.0])
     tangents = linearize(embedded, w)
-    assert evaluate_measurements(embedded, embedded.predict(w)).tolist() == [2 * (2 * 2.5 - 3 * 1.5 + 4 - 2.5)]
+    assert evaluate_measurements(embedded, w, embedded.predict(w)).tolist() == [2 * (2 * 2.5 - 3 * 1.5 + 4 - 2.5)]
     # H = 6 max(x - 1, 0), on its active side 6 (w_0 + w_1 - 0.5).
     assert tangents.slope.toarray().tolist() == [[6.0, 6.0]]
     assert tangents.constant.tolist() == [-3.0]
@@ -143,7 +143,7 @@ def test_a_network_without_units_has_nothing_to_linearize():
     embedded = eliminate(Program(cost=[0.0, 0.0, 1.0]), [Embedding(network, [0, 1], [2])])
     w = np.array([1.0, 4.0])
     tangents = linearize(embedded, w)
-    assert evaluate_measurements(embedded, embedded.predict(w)).tolist() == [1.0]
+    assert evaluate_measurements(embedded, w, embedded.predict(w)).tolist() == [1.0]
     assert tangents.slope.nnz == 0
     assert tangents.constant.tolist() == [0.0]
     assert largest_kept(embedded, np.full(2, -np.inf), np.full(2, np.inf)).tolist() == [0.0]
@@ -152,7 +152,7 @@ def test_a_network_without_units_has_nothing_to_linearize():
 def test_without_networks_there_is_only_a_zero_objective():
     embedded = eliminate(Program(cost=[1.0, 2.0]), [])
     w = np.ones(2)
-    assert evaluate_measurements(embedded, embedded.predict(w)).tolist() == [0.0]
+    assert evaluate_measurements(embedded, w, embedded.predict(w)).tolist() == [0.0]
     assert linearize(embedded, w).slope.shape == (1, 2)
     assert kept_affine(embedded)[0].shape == (1, 2)
     assert largest_kept(embedded, w, w).tolist() == [0.0]

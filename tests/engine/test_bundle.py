@@ -79,7 +79,7 @@ def test_a_split_gives_the_measurements_and_its_model_majorizes_them(network, se
         sums = sp.hstack([_sum_parts(embedded)], format="csr")
         for w, v in itertools.product(points[:2], points):
             tangents, heights = split.tangents(w), split.heights(v)
-            f = evaluate_measurements(embedded, embedded.predict(v))
+            f = evaluate_measurements(embedded, v, embedded.predict(v))
             slope, constant = split.kept
             model = slope @ v + constant + sums @ heights.value - (tangents.slope @ v + tangents.constant)
             size = 1e-7 * (1 + np.abs(f) + np.abs(model) + (sums @ heights.value))

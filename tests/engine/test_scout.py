@@ -268,3 +268,21 @@ def test_neighbours_are_the_nearest_points(dimension):
     assert number > 4
     expected = np.argsort(distance, axis=1)[:, :number]
     assert [set(row) for row in neighbours.tolist()] == [set(row) for row in expected.tolist()]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_corners_are_found_where_a_row_has_predictions_that_no_bound_holds(seed):
+    """The host alone would let them go without end; their networks do not."""
+    program = Program(
+        cost=[0.0, 0.0, 0.0],
+        quadratic=np.diag([0.0, 1.0, 1.0]),
+        rows=[[0.0, 1.0, 1.0]],
+        row_ub=1.0,
+        lb=[-1.0] + 2 * [-np.inf],
+        ub=[1.0] + 2 * [np.inf],
+    )
+    embedded = eliminate(program, [Embedding(random_mlp(0, (1, 5, 2)), [0], [1, 2])])
+    space = Space(embedded, tighten(embedded.bounded_host))
+    with closing(Corners(space, Solver(choose_backend("LP"), SessionOptions()))) as corners:
+        pool = corners.enlarge(Pool(), np.random.default_rng(seed), Clock(np.inf))
+    assert sum(len(group) for group in pool.groups) == 4

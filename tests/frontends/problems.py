@@ -100,3 +100,30 @@ class NeuralMIQP:
 
 
 PROBLEMS = (ConvexQP, NeuralMILP, NeuralMIQP)
+
+
+def _falling_demand() -> Network:
+    """Two demands of two prices and a campaign: each falls with its own price, less where that is high, and rises with the campaign."""
+    hidden = np.array([[-2.0, 0.3, 0.4], [-1.0, 0.2, 0.9], [0.3, -2.0, 0.4], [0.2, -1.2, 0.7], [-0.5, -0.5, 0.2]])
+    bias = np.array([1.5, 1.8, 1.2, 2.0, 1.0])
+    return dcembed.build_mlp([hidden, [[1.0, 0.8, 0.0, -0.1, 0.2], [0.1, 0.0, 1.1, 0.7, 0.2]]], [bias, [0.1, 0.1]])
+
+
+class PriceTimesDemand:
+    """maximize price'demand - unit_cost sum(demand) - campaign_cost k, demand = f(price, k) with sum(demand) <= capacity, k integer."""
+
+    network = _falling_demand()
+    highest, unit_cost, campaign_cost, capacity = 2.0, 0.3, 0.4, 4.0
+
+    @classmethod
+    def profit(cls, price, campaign):
+        """Of points (n, 2) and (n,): the objective, -inf where demand exceeds the capacity."""
+        demand = cls.network(np.column_stack([price, campaign]))
+        profit = ((price - cls.unit_cost) * demand).sum(axis=1) - cls.campaign_cost * campaign
+        return np.where(demand.sum(axis=1) <= cls.capacity, profit, -np.inf)
+
+    @classmethod
+    def best_on_grid(cls, points=201):
+        axis = np.linspace(0.0, cls.highest, points)
+        price = np.array(np.meshgrid(axis, axis)).reshape(2, -1).T
+        return max(cls.profit(price, np.full(len(price), float(k))).max() for k in range(3))

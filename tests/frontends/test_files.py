@@ -116,12 +116,6 @@ LP = "Minimize\n obj: x + 2 y\nSubject To\n"
         ),
         (
             "a.lp",
-            "Minimize\n obj: x + [ - 2 x^2 ] / 2\nSubject To\n c1: x >= 1\nEnd\n",
-            "{path}: Program: quadratic is not positive semidefinite (smallest eigenvalue -2), so the objective is not convex. "
-            "dcembed takes convex objectives; note that 1/2 w'Qw is minimized.",
-        ),
-        (
-            "a.lp",
             f"{LP} c1: x + y >= 1\nBounds\n 3 <= y <= 2\nEnd\n",
             "{path}: Program: the bounds of column 'y' cross: lb = 3 > ub = 2.",
         ),

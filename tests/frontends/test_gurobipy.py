@@ -75,10 +75,6 @@ def add_objective(model, x, y):
     model.setObjectiveN(x[1], 1)
 
 
-def add_nonconvex(model, x, y):
-    model.setObjective(x[0] * y)
-
-
 CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 REJECTED = {
     add_ring: (
@@ -87,10 +83,6 @@ REJECTED = {
     ),
     add_circle: f"optimize: the constraint 'circle' is a quadratic equality, which is not convex; {CARRIES}.",
     add_objective: "optimize: the model has 2 objectives; dcembed takes one. Set NumObj = 1 and weigh them yourself.",
-    add_nonconvex: (
-        "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), so the objective is not convex. "
-        "dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
-    ),
 }
 
 

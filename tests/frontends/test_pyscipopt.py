@@ -345,8 +345,9 @@ def add_cardinality(model, v, y):
     model.addConsCardinality(v, 1, name="few")
 
 
-def add_product(model, v, y):
-    far = model.addVar("far", lb=None)
+def add_bounded_product(model, v, y):
+    # t >= 0 may bind, so t stands for more than the product.
+    far = model.addVar("far", lb=0)
     model.addCons(far >= v[0] * y, name="bilinear")
     model.setObjective(far)
 
@@ -361,10 +362,7 @@ REJECTED = {
     add_circle: f"optimize: the constraint 'circle' {NOT_CONVEX}",
     add_exponential: f"optimize: the constraint 'growth' is nonlinear; {CARRIES}.",
     add_cardinality: f"optimize: the constraint 'few' is of kind cardinality; {CARRIES}.",
-    add_product: (
-        "optimize: the constraint 'bilinear' gives the objective a quadratic that is not taken. Program: quadratic is not positive "
-        "semidefinite (smallest eigenvalue -1), so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
-    ),
+    add_bounded_product: f"optimize: the constraint 'bilinear' {NOT_CONVEX.replace('-2', '-1')}",
 }
 
 

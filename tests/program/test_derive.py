@@ -25,6 +25,7 @@ def full_program(maximize: bool = False) -> Program:
     return Program(
         cost=[1.0, -2.0, 0.5, 3.0, 0.25],
         quadratic=sign * root.T @ root,
+        concave=sign * np.diag([0.5, 0.0, 0.0, 0.0, 0.25]),
         offset=7.0,
         rows=[[1.0, 1.0, 0.0, 2.0, 0.0], [0.0, 1.0, -1.0, 0.0, 0.0]],
         row_lb=[-1.0, 0.5],

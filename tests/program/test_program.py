@@ -183,8 +183,15 @@ def test_the_printout_counts():
         ({"rows": [["a", "b"]]}, "Program: rows is not accepted: numbers are expected, received list [['a', 'b']] (type <U1)."),
         (
             {"quadratic": [[1.0, 2.0], [2.0, 1.0]]},
-            "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), so the objective is not convex. "
-            "dcembed takes convex objectives; note that 1/2 w'Qw is minimized.",
+            "Program: quadratic is not positive semidefinite (smallest eigenvalue -1), so the objective is not convex; "
+            "note that 1/2 w'Qw - 1/2 w'Cw is minimized. "
+            "dcembed.split_quadratic gives both parts of an objective that is not convex, quadratic= and concave=.",
+        ),
+        (
+            {"concave": [[1.0, 2.0], [2.0, 1.0]], "maximize": True},
+            "Program: concave is not negative semidefinite (largest eigenvalue 3), so -1/2 w'Cw is not convex; "
+            "note that 1/2 w'Qw - 1/2 w'Cw is maximized. "
+            "dcembed.split_quadratic gives both parts of an objective that is not convex, quadratic= and concave=.",
         ),
     ],
 )

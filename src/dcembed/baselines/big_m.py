@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
+from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
@@ -81,6 +82,7 @@ def solve(
         What the bounds have cost, to be noted in the result.
     """
     arguments = read_arguments(program, embeddings, start, options)
+    refuse_nonconvex(program, "The big-M encoding")
     problem, listed = arguments.minimized, arguments.embeddings
     with open_recorder(arguments) as recorder:
         # The starts are there before the encoding is.

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
+from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import slopes
@@ -73,6 +74,7 @@ def solve(
     `initial_penalty` is the first rho, by default scaled to the problem.
     """
     arguments = read_arguments(program, embeddings, start, options)
+    refuse_nonconvex(program, "The method of complementarity")
     with open_recorder(arguments) as recorder:
         try:
             status = _run(recorder, arguments.starts)

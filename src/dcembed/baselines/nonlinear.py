@@ -1,6 +1,6 @@
 """The embedded problem as a nonlinear program: values and sparse derivatives at a point, with structures that never change.
 
-    minimize    1/2 w'Qw + c'w + f_0(w)
+    minimize    1/2 w'Qw - 1/2 w'Cw + c'w + f_0(w)
     subject to  lb <= w <= ub,    lower <= [ rows | quadratics | neural rows ](w) <= upper
 
 A cone t >= ||v|| is the quadratic ||v||^2 - t^2 <= 0 with the row t >= 0. The sides of a neural equality are one row again.
@@ -19,6 +19,7 @@ from dcembed.arrays import Array
 from dcembed.baselines.oracle import Oracle
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.program.balls import quadratic_forms
+from dcembed.program.derive import derive
 from dcembed.program.program import Program
 
 
@@ -59,7 +60,8 @@ class NonlinearProgram:
     """The functions of the program; those of one point share one forward pass."""
 
     def __init__(self, embedded: EmbeddedProgram) -> None:
-        self._host, restrictions = embedded.host, embedded.restrictions
+        # The objective with its concave part: an interior-point method needs no convexity.
+        self._host, restrictions = derive(embedded.host, concave=embedded.concave), embedded.restrictions
         self._oracle = Oracle(embedded)
         self._quadratics, heads, head_lb = _quadratics(self._host)
         self._rows = sp.csr_array(sp.vstack([self._host.rows, heads]))
@@ -119,8 +121,9 @@ class NonlinearProgram:
         )
 
     def _prepare_hessian(self) -> None:
-        quadratic, n = self._host.quadratic, self._host.num_columns
-        whole = sp.tril(quadratic if quadratic is not None else sp.csr_array((n, n)), format="coo")
+        host, nothing = self._host, sp.csr_array((self._host.num_columns, self._host.num_columns))
+        curvature = (host.quadratic if host.quadratic is not None else nothing) - (host.concave if host.concave is not None else nothing)
+        whole = sp.tril(curvature, format="coo")
         curved = self._quadratics.curvature.tocoo()
         row, column = self._quadratics.column[curved.row], curved.col
         lower = row >= column

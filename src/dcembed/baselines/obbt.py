@@ -22,6 +22,7 @@ from dcembed.arrays import Array
 from dcembed.baselines import big_m
 from dcembed.baselines.encoding import encode
 from dcembed.baselines.input_sets import InputSet, digest, find_input_sets, network_key
+from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.network import Network
@@ -84,6 +85,7 @@ def solve(
     where bounds are kept for later runs; within one process they are kept in any case.
     """
     arguments = read_arguments(program, embeddings, start, options)
+    refuse_nonconvex(program, "The big-M encoding")
     listed, limited = arguments.embeddings, replace(arguments.options, time_limit=0.0)
     clock = Clock(np.inf, arguments.options.stop)
     with hear_interrupts(clock):

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.baselines.big_m import default_bounds
 from dcembed.baselines.encoding import Encoding, encode
+from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import slopes
@@ -57,6 +58,7 @@ def solve(
     Parameters are those of `dcembed.solve`. Hosts with integers, curved constraints or neural rows are refused.
     """
     arguments = read_arguments(program, embeddings, start, options)
+    refuse_nonconvex(program, "Relax-and-walk")
     with open_recorder(arguments) as recorder:
         _check(recorder)
         points = [recorder.offer_start(w, number) for number, w in enumerate(arguments.starts)]

@@ -47,7 +47,8 @@ class TorchMeasurements:
         self._dtype, self._size = dtype, num_measurements(embedded)
         self._networks = [_TorchNetwork(measured, self._size, dtype) for measured in embedded.networks]
         self._cost, self._offset = torch.tensor(host.cost, dtype=dtype), host.offset
-        self._quadratic = _linear(host.quadratic, dtype) if host.quadratic is not None else None
+        signed = (1.0, host.quadratic), (-1.0, embedded.concave)
+        self._squares = [(sign, _linear(matrix, dtype)) for sign, matrix in signed if matrix is not None]
         self._linear, self._rhs = _linear(restrictions.linear, dtype), torch.tensor(restrictions.rhs, dtype=dtype)
         self._epigraph = [self._epigraph_rows(embedded, column) for column in find_epigraph_columns(embedded)]
 
@@ -60,8 +61,8 @@ class TorchMeasurements:
             level = (self._linear(points) + neural[:, 1:] - self._rhs)[:, rows] / factor
             points[:, column] = level.amax(dim=1) if self._cost[column] > 0 else level.amin(dim=1)
         objective = points @ self._cost + self._offset + neural[:, 0]
-        if self._quadratic is not None:
-            objective = objective + 0.5 * (points * self._quadratic(points)).sum(dim=1)
+        for sign, matrix in self._squares:
+            objective = objective + 0.5 * sign * (points * matrix(points)).sum(dim=1)
         excess = (self._linear(points) + neural[:, 1:] - self._rhs).clamp_min(0.0)
         return points, objective, excess
 

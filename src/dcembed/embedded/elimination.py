@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.embedded.balance import balance
 from dcembed.embedded.definitions import Definitions, find_definitions, substitute
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
@@ -45,17 +46,20 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
     rows = _neural_rows(plain, outputs, stays, select)
     restrictions, coefficients = _one_sided(rows, kept)
     measured = sp.vstack([sp.csr_array(select.T @ plain.cost).reshape(1, -1), coefficients], format="csr")
-    return EmbeddedProgram(
+    host = _host(plain, kept, gone)
+    embedded = EmbeddedProgram(
         program=program,
         embeddings=tuple(embeddings),
         kept=kept,
-        host=_host(plain, kept, gone),
+        host=derive(host, concave=None),
+        concave=host.concave,
         restrictions=restrictions,
         networks=_measured_networks(embeddings, inputs, measured, kept),
         # A column that two networks define may be gone all the same: the first of them eliminates it.
         linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
         definitions=definitions,
     )
+    return balance(embedded)
 
 
 def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:

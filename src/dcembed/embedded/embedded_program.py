@@ -65,7 +65,9 @@ class EmbeddedProgram:
     kept
         The columns of `program` that `host` has.
     host
-        The program over the kept columns with every row, bound and indicator that has no prediction in it.
+        The program over the kept columns with every row, bound and indicator that has no prediction in it; convex.
+    concave
+        C of the objective over the kept columns, which measurement 0 has in it and not the host; None where there is none.
     restrictions
         The neural rows.
     networks
@@ -80,6 +82,7 @@ class EmbeddedProgram:
     embeddings: tuple[Embedding, ...]
     kept: Array
     host: Program
+    concave: sp.csr_array | None
     restrictions: Restrictions
     networks: tuple[MeasuredNetwork, ...]
     linked: Array
@@ -87,8 +90,9 @@ class EmbeddedProgram:
 
     @cached_property
     def input_columns(self) -> Array:
-        """Columns of `host` that some network input depends on."""
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(m.maps.indices for m in self.networks)]))
+        """Columns of `host` that measurements depend on: those of network inputs, and of the concave part of the objective."""
+        matrices = [m.maps for m in self.networks] + ([] if self.concave is None else [self.concave])
+        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
 
     @cached_property
     def integer(self) -> Array:
@@ -116,6 +120,8 @@ class EmbeddedProgram:
         """Restrictions that may hold or not for the same network inputs: mask of shape (s,)."""
         free = np.ones(self.host.num_columns)
         free[self.input_columns] = 0.0
+        # A completion puts the true predictions there.
+        free[self.linked] = 1.0
         uses: Array = abs(self.restrictions.linear) @ free
         return (uses > 0) | (self.restrictions.indicator >= 0)
 

@@ -1,6 +1,7 @@
 """The network part of objective and restrictions at a point: values, tangents of the linearized component, bounds.
 
-Measurement 0 is the objective, measurement i + 1 the i-th restriction. Each is f = G - H with G kept and H linearized.
+Measurement 0 is the objective, measurement i + 1 the i-th restriction. Each is f = G - H with G kept and H linearized. The concave part
+-1/2 w'Cw of an objective that is not convex belongs to H of measurement 0.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
 from dcembed.network.network import chunks, preactivations, units
+from dcembed.program.derive import widened
+from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
 
 
@@ -28,9 +31,10 @@ class Tangents:
     constant: Array
 
 
-def evaluate_measurements(embedded: EmbeddedProgram, predictions: Sequence[Array]) -> Array:
-    """The network part f of every measurement, shape (s + 1,), from the predictions of all networks."""
+def evaluate_measurements(embedded: EmbeddedProgram, w: Array, predictions: Sequence[Array]) -> Array:
+    """The network part f of every measurement, shape (s + 1,), from the predictions of all networks at w."""
     total = np.zeros(num_measurements(embedded))
+    total[0] = -half_square(embedded.concave, w)
     for measured, outputs in zip(embedded.networks, predictions, strict=True):
         terms = measured.terms
         values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
@@ -45,7 +49,7 @@ def num_measurements(embedded: EmbeddedProgram) -> int:
 
 def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> Tangents:
     """Tangents at w of the components H of all measurements, in the split for the whole input space."""
-    height, slope = np.zeros(num_measurements(embedded)), sp.csr_array((num_measurements(embedded), w.size))
+    height, slope = begin_tangents(embedded, w)
     for measured in embedded.networks:
         (swept,) = sweep(measured, w, [measured.split.concave], on_at_kinks)
         height += embedded.part_sums[measured.number] @ swept.height
@@ -53,9 +57,19 @@ def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> 
     return Tangents(sp.csr_array(slope), height - slope @ w)
 
 
+def begin_tangents(embedded: EmbeddedProgram, w: Array) -> tuple[Array, sp.csr_array]:
+    """Height (s + 1,) and slope (s + 1, n) of the components H at w without their networks: 1/2 w'Cw in the objective, else zero."""
+    size = num_measurements(embedded)
+    height, slope = np.zeros(size), sp.csr_array((size, w.size))
+    if embedded.concave is None:
+        return height, slope
+    height[0] = half_square(embedded.concave, w)
+    return height, widened(sp.csr_array((embedded.concave @ w)[None]), size, w.size)
+
+
 def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
     """Gradients of the network part of every measurement on the linear piece at w, shape (s + 1, n)."""
-    slope = sp.csr_array((num_measurements(embedded), w.size))
+    slope = -begin_tangents(embedded, w)[1]
     for measured in embedded.networks:
         weights, inputs = measured.direct
         (swept,) = sweep(measured, w, [weights])

@@ -10,6 +10,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.verify import measure_host
+from dcembed.program.matrices import half_square
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +56,16 @@ def measure_point(embedded: EmbeddedProgram, w: Array) -> Point:
     """Round the integers of `w` (kept columns) and measure."""
     w = np.where(embedded.integer, np.round(w) + 0.0, w)  # no negative zeros
     predictions = embedded.predict(w)
-    return _measure(embedded, w, embedded.lift(w, predictions), evaluate_measurements(embedded, predictions))
+    return _measure(embedded, w, embedded.lift(w, predictions), evaluate_measurements(embedded, w, predictions))
 
 
 def move_point(embedded: EmbeddedProgram, point: Point, w: Array) -> Point:
     """The point with columns changed that no input of any embedding depends on and that are no integers: nothing is predicted again."""
     x = point.x.copy()
     x[embedded.kept] = w
-    return _measure(embedded, w, embedded.definitions.apply(x), point.neural)
+    neural = point.neural.copy()
+    neural[0] += half_square(embedded.concave, point.w) - half_square(embedded.concave, w)
+    return _measure(embedded, w, embedded.definitions.apply(x), neural)
 
 
 def _measure(embedded: EmbeddedProgram, w: Array, x: Array, neural: Array) -> Point:

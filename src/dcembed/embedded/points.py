@@ -14,6 +14,7 @@ from dcembed.network.backpropagation import backpropagate
 from dcembed.network.chunks import slices
 from dcembed.network.network import evaluate, preactivations
 from dcembed.network.split import measure
+from dcembed.program.matrices import half_square
 
 # Numbers that the inputs and predictions of some points may hold at a time, 40 MB.
 CHUNK_ENTRIES = 5_000_000
@@ -57,9 +58,7 @@ def measure_points(embedded: EmbeddedProgram, w: Array) -> Points:
 def weigh_points(embedded: EmbeddedProgram, w: Array, neural: Array) -> Points:
     """Objective and excess of points whose network parts are known."""
     host, restrictions = embedded.host, embedded.restrictions
-    objective = host.offset + w @ host.cost + neural[:, 0]
-    if host.quadratic is not None:
-        objective = objective + 0.5 * np.einsum("kn,kn->k", w, (host.quadratic @ w.T).T)
+    objective = host.offset + w @ host.cost + neural[:, 0] + half_square(host.quadratic, w)
     value = (restrictions.linear @ w.T).T + neural[:, 1:] - restrictions.rhs
     off = (restrictions.indicator >= 0) & (np.round(w[:, restrictions.indicator]) != restrictions.indicator_value)
     excess = np.where(off, 0.0, np.maximum(value, 0.0))
@@ -71,6 +70,7 @@ def weigh_points(embedded: EmbeddedProgram, w: Array, neural: Array) -> Points:
 def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
     """The network part of every measurement at each point, shape (k, s + 1)."""
     total = np.zeros((w.shape[0], num_measurements(embedded)))
+    total[:, 0] = -half_square(embedded.concave, w)
     for measured in embedded.networks:
         network = measured.network
         for chunk in slices(w.shape[0], measured.num_blocks * (network.num_inputs + network.num_outputs), CHUNK_ENTRIES):
@@ -82,7 +82,7 @@ def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
 
 
 def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> Array:
-    """Gradient in the columns, at each point, of its own sum of the network parts; `weights` is (k, s + 1). Shape (k, n)."""
+    """Gradient in the columns, at each point, of its own sum of the networks; `weights` is (k, s + 1). Shape (k, n)."""
     total = np.zeros(w.shape)
     for measured in embedded.networks:
         network = measured.network

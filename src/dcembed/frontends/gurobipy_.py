@@ -17,6 +17,7 @@ from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES, warn_user
 from dcembed.frontends.probability import bound_scores, join
 from dcembed.program.cones import QuadraticConstraint
+from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
 
@@ -32,9 +33,12 @@ def extract(model: gp.Model) -> Extraction[gp.Model]:
     binary = kinds == gp.GRB.BINARY
     rows = model.getConstrs()
     sense, rhs = np.array(model.getAttr("Sense", rows)), unlimited(model.getAttr("RHS", rows))
+    is_maximized = model.ModelSense == gp.GRB.MAXIMIZE
+    quadratic, concave = split_quadratic(2.0 * model.getQ(), is_maximized) if model.NumQNZs else (None, None)
     program = Program(
         cost=np.array(model.getAttr("Obj", columns), dtype=np.float64),
-        quadratic=2.0 * model.getQ() if model.NumQNZs else None,
+        quadratic=quadratic,
+        concave=concave,
         offset=model.ObjCon,
         rows=model.getA(),
         row_lb=np.where(sense == gp.GRB.LESS_EQUAL, -np.inf, rhs),
@@ -44,7 +48,7 @@ def extract(model: gp.Model) -> Extraction[gp.Model]:
         integer=binary | np.isin(kinds, [gp.GRB.INTEGER, gp.GRB.SEMIINT]),
         indicators=_indicators(model),
         quadratic_constraints=_quadratic_constraints(model),
-        maximize=model.ModelSense == gp.GRB.MAXIMIZE,
+        maximize=is_maximized,
         column_names=model.getAttr("VarName", columns),
         row_names=model.getAttr("ConstrName", rows),
     )

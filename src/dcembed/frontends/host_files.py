@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.lp_names import replace_names
+from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Program
 
 HOSTS = (".lp", ".mps", ".lp.gz", ".mps.gz")
@@ -151,9 +152,12 @@ def _build_program(lp: Any, hessian: Any, originals: dict[str, str]) -> Program:
     matrix = lp.a_matrix_
     form = sp.csc_array if matrix.format_.name == "kColwise" else sp.csr_array
     rows = form((np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_)), shape=(lp.num_row_, lp.num_col_))
+    is_maximized = lp.sense_.name == "kMaximize"
+    quadratic, concave = split_quadratic(_quadratic(hessian, lp.num_col_), is_maximized)
     return Program(
         cost=np.array(lp.col_cost_),
-        quadratic=_quadratic(hessian, lp.num_col_),
+        quadratic=quadratic,
+        concave=concave,
         offset=lp.offset_,
         rows=rows,
         row_lb=np.array(lp.row_lower_),
@@ -161,16 +165,16 @@ def _build_program(lp: Any, hessian: Any, originals: dict[str, str]) -> Program:
         lb=np.array(lp.col_lower_),
         ub=np.array(lp.col_upper_),
         integer=np.array([kind in ("kInteger", "kImplicitInteger") for kind in kinds]),
-        maximize=lp.sense_.name == "kMaximize",
+        maximize=is_maximized,
         column_names=names,
         row_names=[originals.get(name, name) for name in lp.row_names_] or None,
     )
 
 
-def _quadratic(hessian: Any, n: int) -> sp.csr_array | None:
+def _quadratic(hessian: Any, n: int) -> sp.csr_array:
     """Q from its lower triangle, or from all of it."""
     if hessian.dim_ == 0:
-        return None
+        return sp.csr_array((n, n))
     part = sp.csc_array((np.array(hessian.value_), np.array(hessian.index_), np.array(hessian.start_)), shape=(n, n))
     if hessian.format_.name == "kTriangular":
         part = part + part.T - sp.diags_array(part.diagonal())

@@ -19,6 +19,7 @@ from dcembed.frontends.contract import Extraction
 from dcembed.frontends.linopy_names import entry_names
 from dcembed.frontends.linopy_switches import read_switches
 from dcembed.frontends.linopy_ties import Tie, find_columns, tie_rows, ties_of
+from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result, Status
 
@@ -91,10 +92,12 @@ def extract(model: linopy.Model) -> Extraction[LinopyModel]:
     blocks += predicted
     width = max([size + num_switches, *(block.matrix.shape[1] for block in predicted)])
     num_predictions = width - size - num_switches
-    cost, quadratic = _read_objective(model, positions, width)
+    cost, whole = _read_objective(model, positions, width)
+    quadratic, concave = split_quadratic(whole, model.objective.sense == "max")
     program = Program(
         cost=cost,
         quadratic=quadratic,
+        concave=concave,
         rows=sp.vstack([sp.csr_array((0, width)), *(_widen(block.matrix, width) for block in blocks)]),
         row_lb=np.concatenate([np.zeros(0), *(block.lb for block in blocks)]),
         row_ub=np.concatenate([np.zeros(0), *(block.ub for block in blocks)]),
@@ -176,12 +179,12 @@ def _read_indicators(model: linopy.Model, constraint: Any, positions: Array, wid
     return [Indicator(int(binaries[i]), int(values[i]), matrix[[i]], rows.lb[i], rows.ub[i], rows.names[i]) for i in range(matrix.shape[0])]
 
 
-def _read_objective(model: linopy.Model, positions: Array, width: int) -> tuple[Array, sp.csr_array | None]:
+def _read_objective(model: linopy.Model, positions: Array, width: int) -> tuple[Array, sp.csr_array]:
     """c and Q of c'w + 1/2 w'Qw."""
     expression = model.objective.expression
     labels, factors = expression.vars, expression.coeffs
     if FACTOR_DIM not in labels.dims:
-        return _sum_terms(labels.values.reshape(-1), factors.values.reshape(-1), positions, width), None
+        return _sum_terms(labels.values.reshape(-1), factors.values.reshape(-1), positions, width), sp.csr_array((width, width))
     first, second = labels.transpose(FACTOR_DIM, ..., TERM_DIM).values.reshape(2, -1)
     values = np.nan_to_num(factors.values.reshape(-1))
     curved = (first >= 0) & (second >= 0)

@@ -81,8 +81,8 @@ def join(parts: Sequence[Probabilities]) -> Probabilities:
 def _check_use(program: Program, embeddings: Sequence[Embedding], columns: Array, rows: sp.csr_array) -> None:
     used = np.zeros(program.num_columns, dtype=bool)
     used[columns] = True
-    curved = np.zeros(program.num_columns) if program.quadratic is None else abs(program.quadratic).sum(axis=0)
-    in_objective = columns[(program.cost[columns] != 0) | (np.asarray(curved).reshape(-1)[columns] != 0)]
+    curved = np.concatenate([matrix.indices for matrix in (program.quadratic, program.concave) if matrix is not None] or [columns[:0]])
+    in_objective = columns[(program.cost[columns] != 0) | np.isin(columns, curved)]
     if in_objective.size:
         _refuse(program, in_objective[0], "is in the objective; put its score there, which grows with it: predictor.scores")
     shared = np.repeat(np.diff(rows.indptr) > 1, np.diff(rows.indptr))

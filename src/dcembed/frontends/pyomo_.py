@@ -34,6 +34,7 @@ from dcembed.frontends.pyomo_expressions import Columns, ExpressionRows, new_vis
 from dcembed.frontends.pyomo_names import component_names
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.derive import widened
+from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Program
 from dcembed.result import Result
 
@@ -41,7 +42,7 @@ ACCEPTED = (
     "Linear and convex quadratic constraints are accepted; a network goes in with dcembed.pyomo.embed. "
     "Reformulate the constraint or deactivate it."
 )
-OBJECTIVE = "Linear and convex quadratic objectives are accepted."
+OBJECTIVE = "Linear and quadratic objectives are accepted."
 INPUT = "Inputs and outputs are linear in the variables."
 
 KNOWN = {pyo.Block, pyo.Constraint, pyo.Objective, pyo.Var, pyo.Param, pyo.Expression, pyo.Set, pyo.RangeSet, pyo.Suffix, pyo.BooleanVar}
@@ -218,10 +219,12 @@ def _build(
     n = columns.size + links.num_columns
     linear = np.array([row not in rows.terms.quadratic for row in range(rows.terms.num_rows)], dtype=bool)
     matrix = sp.csr_array(sp.vstack([rows.terms.matrix(columns)[linear], disjuncts.choice_matrix(columns)]))
-    quadratic = objective.quadratic_matrix(0, columns)
+    half = objective.quadratic_matrix(0, columns)
+    quadratic, concave = split_quadratic(widened(sp.csr_array(half + half.T), n, n), maximize)
     program = Program(
         cost=widened(objective.matrix(columns), 1, n).toarray()[0],
-        quadratic=widened(sp.csr_array(quadratic + quadratic.T), n, n) if quadratic.nnz else None,
+        quadratic=quadratic,
+        concave=concave,
         offset=float(objective.constant[0]),
         rows=sp.vstack([widened(matrix, matrix.shape[0], n), links.matrix()]),
         row_lb=np.concatenate([rows.lb[linear], disjuncts.choice_lb, links.constant]),

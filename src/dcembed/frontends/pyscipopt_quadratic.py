@@ -18,6 +18,8 @@ from dcembed.errors import InputError
 from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES
 from dcembed.program.cones import QuadraticConstraint
+from dcembed.program.convexity import is_convex
+from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Program
 
 
@@ -136,6 +138,8 @@ def _bound_is_idle(program: Program, row: QuadraticRow, column: int, from_below:
     support = np.flatnonzero(row.curved | (linear != 0))
     matrix = sign * row.quadratic[support][:, support].toarray() / scale
     matrix, vector = matrix + matrix.T, sign * linear[support] / scale
+    if not is_convex(sp.csr_array(matrix)):
+        return False
     lowest, *_ = np.linalg.lstsq(matrix, -vector, rcond=None)
     if np.abs(matrix @ lowest + vector).max(initial=0.0) > 1e-9 * max(1.0, np.abs(vector).max(initial=0.0)):
         return False
@@ -152,10 +156,8 @@ def _replace_column(program: Program, row: QuadraticRow, column: int) -> Program
     rhs = row.ub if np.isfinite(row.ub) else row.lb
     lb, ub = program.lb.copy(), program.ub.copy()
     lb[column] = ub[column] = 0.0
-    quadratic = 2.0 * weight * row.quadratic
-    if program.quadratic is not None:
-        quadratic = quadratic + program.quadratic
-    try:
-        return replace(program, cost=cost, offset=program.offset - weight * rhs, quadratic=quadratic, lb=lb, ub=ub)
-    except InputError as error:
-        raise InputError(f"optimize: the constraint '{row.name}' gives the objective a quadratic that is not taken. {error}") from None
+    whole = 2.0 * weight * row.quadratic
+    for sign, part in ((1.0, program.quadratic), (-1.0, program.concave)):
+        whole = whole if part is None else whole + sign * part
+    quadratic, concave = split_quadratic(whole, program.maximize)
+    return replace(program, cost=cost, offset=program.offset - weight * rhs, quadratic=quadratic, concave=concave, lb=lb, ub=ub)

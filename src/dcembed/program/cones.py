@@ -67,7 +67,7 @@ class QuadraticConstraint:
         matrix = symmetric(matrix)
         if matrix.nnz:
             consequence = "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
-            check_convex(matrix, owner, consequence)
+            check_convex(matrix, owner, "quadratic", consequence)
         set_fields(self, quadratic=matrix, coefficients=row, ub=limit, name=as_name(name, f"{owner}: name"))
 
     @property

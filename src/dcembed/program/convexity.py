@@ -13,26 +13,34 @@ from dcembed.tolerances import CONVEXITY_TOL
 DENSE_COLUMNS = 2000
 
 
-def check_convex(quadratic: sp.csr_array, owner: str, consequence: str) -> None:
-    """Raise InputError, beginning with `owner`, unless the symmetric matrix is positive semidefinite up to rounding."""
+def check_convex(quadratic: sp.csr_array, owner: str, name: str, consequence: str) -> None:
+    """Raise InputError, which begins with `owner` and calls the matrix by its name, unless the symmetric matrix is positive semidefinite up to rounding."""
     if (smallest := _negative_eigenvalue(quadratic)) is not None:
-        raise InputError(f"{owner}: quadratic is not positive semidefinite (smallest eigenvalue {smallest:.3g}), {consequence}")
+        raise InputError(f"{owner}: {name} is not positive semidefinite (smallest eigenvalue {smallest:.3g}), {consequence}")
 
 
-def check_concave(quadratic: sp.csr_array, owner: str, consequence: str) -> None:
-    """Raise InputError, beginning with `owner`, unless the symmetric matrix is negative semidefinite up to rounding."""
+def check_concave(quadratic: sp.csr_array, owner: str, name: str, consequence: str) -> None:
+    """Raise InputError, which begins with `owner` and calls the matrix by its name, unless the symmetric matrix is negative semidefinite up to rounding."""
     if (smallest := _negative_eigenvalue(-quadratic)) is not None:
-        raise InputError(f"{owner}: quadratic is not negative semidefinite (largest eigenvalue {-smallest:.3g}), {consequence}")
+        raise InputError(f"{owner}: {name} is not negative semidefinite (largest eigenvalue {-smallest:.3g}), {consequence}")
+
+
+def is_convex(quadratic: sp.csr_array) -> bool:
+    """Whether a symmetric matrix, not zero, is positive semidefinite up to rounding."""
+    matrix = _without_zeros(quadratic)
+    shifted = matrix + sp.eye_array(matrix.shape[0], format="csr") * (CONVEXITY_TOL * abs(matrix).max())
+    return _has_cholesky(shifted.toarray()) if matrix.shape[0] <= DENSE_COLUMNS else _has_positive_pivots(shifted)
 
 
 def _negative_eigenvalue(quadratic: sp.csr_array) -> float | None:
     """The smallest eigenvalue of a matrix that is not positive semidefinite, None for one that is."""
+    return None if is_convex(quadratic) else _smallest_eigenvalue(_without_zeros(quadratic))
+
+
+def _without_zeros(quadratic: sp.csr_array) -> sp.csr_array:
+    """The matrix without its empty rows and columns."""
     support = np.flatnonzero(np.diff(quadratic.indptr))
-    matrix = quadratic[support][:, support]
-    scale = abs(matrix).max()
-    shifted = matrix + sp.eye_array(support.size, format="csr") * (CONVEXITY_TOL * scale)
-    convex = _has_cholesky(shifted.toarray()) if support.size <= DENSE_COLUMNS else _has_positive_pivots(shifted)
-    return None if convex else _smallest_eigenvalue(matrix)
+    return sp.csr_array(quadratic[support][:, support])
 
 
 def _has_cholesky(matrix: np.ndarray) -> bool:

@@ -30,8 +30,8 @@ def minimized(program: Program) -> Program:
     """The same program as a minimization."""
     if not program.maximize:
         return program
-    quadratic = -program.quadratic if program.quadratic is not None else None
-    return derive(program, cost=-program.cost, quadratic=quadratic, offset=-program.offset, maximize=False)
+    quadratic, concave = (-matrix if matrix is not None else None for matrix in (program.quadratic, program.concave))
+    return derive(program, cost=-program.cost, quadratic=quadratic, concave=concave, offset=-program.offset, maximize=False)
 
 
 def relaxed(program: Program) -> Program:
@@ -41,7 +41,7 @@ def relaxed(program: Program) -> Program:
 
 def without_objective(program: Program) -> Program:
     """The constraints alone."""
-    return derive(program, cost=np.zeros(program.num_columns), quadratic=None, offset=0.0)
+    return derive(program, cost=np.zeros(program.num_columns), quadratic=None, concave=None, offset=0.0)
 
 
 def keep_columns(program: Program, kept: Array) -> Program:
@@ -53,6 +53,7 @@ def keep_columns(program: Program, kept: Array) -> Program:
         program,
         cost=program.cost[kept],
         quadratic=_block(program.quadratic, kept) if program.quadratic is not None else None,
+        concave=_block(program.concave, kept) if program.concave is not None else None,
         rows=sp.csr_array(program.rows[:, kept]),
         lb=program.lb[kept],
         ub=program.ub[kept],
@@ -76,6 +77,7 @@ def add_columns(program: Program, lb: Array, ub: Array, cost: Array | None = Non
         program,
         cost=np.concatenate([program.cost, np.zeros(extra) if cost is None else cost]),
         quadratic=widened(program.quadratic, size, size) if program.quadratic is not None else None,
+        concave=widened(program.concave, size, size) if program.concave is not None else None,
         rows=widened(program.rows, program.num_rows, size),
         lb=np.concatenate([program.lb, lb]),
         ub=np.concatenate([program.ub, ub]),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.reading import as_numbers, check_places, show
 
@@ -39,6 +40,13 @@ def symmetric(matrix: sp.csr_array) -> sp.csr_array:
     result = sp.csr_array((matrix + matrix.T) * 0.5)
     result.eliminate_zeros()
     return result
+
+
+def half_square(matrix: sp.csr_array | None, w: Array) -> Any:
+    """1/2 w'Mw at a point (n,), or at each of many (k, n); zero where there is no matrix."""
+    if matrix is None:
+        return 0.0
+    return 0.5 * np.einsum("...n,...n->...", w, (matrix @ w.T).T)
 
 
 def check_finite(values: np.ndarray, name: str, owner: str = "Program") -> None:

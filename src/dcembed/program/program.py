@@ -1,6 +1,6 @@
 """The host problem as matrices.
 
-minimize    1/2 w'Qw + c'w + offset        (or maximize)
+minimize    1/2 w'Qw - 1/2 w'Cw + c'w + offset        (or maximize)
 subject to  row_lb <= A w <= row_ub,   lb <= w <= ub,   w_j integer for some j,
             w_b = v  =>  l <= a'w <= u   for each indicator,
             1/2 w'Qw + a'w <= ub   and   t >= ||v||  for the quadratic and second-order-cone constraints (`cones.py`)
@@ -20,7 +20,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
 from dcembed.program.convexity import check_concave, check_convex
-from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, set_fields, symmetric
+from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, half_square, set_fields, symmetric
 from dcembed.reading import as_flag, as_name, as_names, as_number, as_numbers, as_whole, require_all, show
 
 
@@ -78,7 +78,7 @@ class Indicator:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Program:
-    """A linear or convex quadratic program, with or without integers, over n columns.
+    """A linear or quadratic program, with or without integers, over n columns.
 
     Parameters
     ----------
@@ -86,6 +86,9 @@ class Program:
         c, shape (n,).
     quadratic
         Q, shape (n, n), positive semidefinite; dense or sparse. None for a linear objective.
+    concave
+        C, shape (n, n), of what is left of a quadratic objective that is not convex: 1/2 w'(Q - C)w, Q and C positive semidefinite.
+        `split_quadratic` makes both from one matrix. The steps of a run linearize this part. None for a convex objective.
     offset
         Constant of the objective.
     rows
@@ -103,7 +106,7 @@ class Program:
     cones
         Second-order-cone constraints.
     maximize
-        Whether the objective is maximized; Q is negative semidefinite then. Objectives are always reported in this sense.
+        Whether the objective is maximized; Q and C are negative semidefinite then. Objectives are always reported in this sense.
     column_names, row_names
         What messages call the columns and rows, one name each; their numbers by default.
 
@@ -116,6 +119,7 @@ class Program:
 
     cost: Array
     quadratic: sp.csr_array | None
+    concave: sp.csr_array | None
     offset: float
     rows: sp.csr_array
     row_lb: Array
@@ -149,6 +153,7 @@ class Program:
         maximize: bool = False,
         column_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
+        concave: MatrixLike | None = None,
     ) -> None:
         costs = as_numbers(cost, "Program: cost")
         if costs.ndim != 1 or costs.size == 0:
@@ -165,7 +170,8 @@ class Program:
         set_fields(
             self,
             cost=costs,
-            quadratic=_quadratic(quadratic, n, is_maximized),
+            quadratic=_quadratic(quadratic, "quadratic", n, is_maximized),
+            concave=_quadratic(concave, "concave", n, is_maximized),
             offset=constant,
             rows=matrix,
             row_lb=_vector(row_lb, m, -np.inf, "row_lb", "rows"),
@@ -209,7 +215,7 @@ class Program:
     @property
     def is_quadratic(self) -> bool:
         """Whether the objective has a quadratic part."""
-        return self.quadratic is not None
+        return self.quadratic is not None or self.concave is not None
 
     @property
     def has_curves(self) -> bool:
@@ -250,8 +256,9 @@ class Program:
     def curved_columns(self) -> Array:
         """Mask of the columns that the quadratic objective, a quadratic constraint or a cone uses, shape (n,)."""
         used = np.zeros(self.num_columns, dtype=bool)
-        if self.quadratic is not None:
-            used[self.quadratic.indices] = True
+        for matrix in (self.quadratic, self.concave):
+            if matrix is not None:
+                used[matrix.indices] = True
         for constraint in self.quadratic_constraints:
             used[constraint.quadratic.indices] = used[constraint.coefficients.indices] = True
         for cone in self.cones:
@@ -281,18 +288,18 @@ class Program:
         return _label("cone", names[number] if names is not None else None, number)
 
     def objective(self, w: Array) -> float:
-        """1/2 w'Qw + c'w + offset."""
-        value = self.offset + self.cost @ w
-        return float(value if self.quadratic is None else value + 0.5 * (w @ (self.quadratic @ w)))
+        """1/2 w'Qw - 1/2 w'Cw + c'w + offset."""
+        return float(self.offset + self.cost @ w + half_square(self.quadratic, w) - half_square(self.concave, w))
 
     def gradient(self, w: Array) -> Array:
-        """Q w + c."""
-        return self.cost if self.quadratic is None else self.cost + self.quadratic @ w
+        """Q w - C w + c."""
+        gradient = self.cost if self.quadratic is None else self.cost + self.quadratic @ w
+        return gradient if self.concave is None else gradient - self.concave @ w
 
     def __repr__(self) -> str:
         parts = [_count(self.num_columns, "column"), _count(self.num_rows, "row")]
         parts += [_count(self.num_integers, "integer")] if self.num_integers else []
-        parts += ["quadratic objective"] if self.is_quadratic else []
+        parts += [f"{'nonconvex ' if self.concave is not None else ''}quadratic objective"] if self.is_quadratic else []
         parts += [_count(len(self.indicators), "indicator")] if self.indicators else []
         parts += [_count(len(self.quadratic_constraints), "quadratic constraint")] if self.quadratic_constraints else []
         num_cones = sum(cone.num_cones for cone in self.cones)
@@ -328,23 +335,28 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
     return listed
 
 
-def _quadratic(matrix: MatrixLike | None, n: int, maximize: bool) -> sp.csr_array | None:
+def _quadratic(matrix: MatrixLike | None, name: str, n: int, maximize: bool) -> sp.csr_array | None:
     if matrix is None:
         return None
-    quadratic = as_sparse(matrix, name="quadratic")
+    quadratic = as_sparse(matrix, name=name)
     if quadratic.shape != (n, n):
-        raise InputError(f"Program: quadratic has shape {quadratic.shape} but cost has {n} entries: expected ({n}, {n}).")
-    check_finite(quadratic.data, "quadratic")
+        raise InputError(f"Program: {name} has shape {quadratic.shape} but cost has {n} entries: expected ({n}, {n}).")
+    check_finite(quadratic.data, name)
     quadratic = symmetric(quadratic)
     if quadratic.nnz == 0:
         return None
-    if maximize:
-        check_concave(quadratic, "Program", "so what is maximized is not concave; note that 1/2 w'Qw is maximized.")
-    else:
-        check_convex(
-            quadratic, "Program", "so the objective is not convex. dcembed takes convex objectives; note that 1/2 w'Qw is minimized."
-        )
+    check, word = (check_concave, "maximized") if maximize else (check_convex, "minimized")
+    check(quadratic, "Program", name, f"{_CONSEQUENCES[name, maximize]}; note that 1/2 w'Qw - 1/2 w'Cw is {word}. {_SPLIT}")
     return quadratic
+
+
+_CONSEQUENCES = {
+    ("quadratic", False): "so the objective is not convex",
+    ("quadratic", True): "so what is maximized is not concave",
+    ("concave", False): "so -1/2 w'Cw is not concave",
+    ("concave", True): "so -1/2 w'Cw is not convex",
+}
+_SPLIT = "dcembed.split_quadratic gives both parts of an objective that is not convex, quadratic= and concave=."
 
 
 def _vector(value: ArrayLike | None, size: int, default: float, name: str, what: str) -> Array:

@@ -89,4 +89,4 @@ def _with_true_predictions(embedded: EmbeddedProgram, point: Point) -> tuple[Arr
     w = predict(embedded.embeddings, point.x)[embedded.kept]
     if np.intersect1d(embedded.linked, embedded.input_columns).size == 0:
         return w, point.neural
-    return w, evaluate_measurements(embedded, embedded.predict(w))
+    return w, evaluate_measurements(embedded, w, embedded.predict(w))

@@ -70,6 +70,8 @@ class LastingSession:
     """
 
     def __init__(self, program: Program, solver: Solver) -> None:
+        if program.concave is not None:
+            raise ValueError("A solver is asked for convex problems only; the concave part of an objective is linearized before.")
         self._program, self._solver = program, solver
         self._edits = _Edits()
         self._session: Session | None = None

@@ -54,7 +54,8 @@ class ExactMaster:
     @property
     def is_whole(self) -> bool:
         """Whether no tangent is left: the model is the problem."""
-        return not any(weight.any() for measured in self.written.embedded.networks for weight in measured.split.concave)
+        embedded = self.written.embedded
+        return embedded.concave is None and not any(weight.any() for measured in embedded.networks for weight in measured.split.concave)
 
     @cached_property
     def start(self) -> Array:

@@ -12,10 +12,10 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import (
     Tangents,
+    begin_tangents,
     kept_affine,
     largest_kept,
     linearize,
-    num_measurements,
     pull_back,
     sweep,
 )
@@ -37,7 +37,7 @@ class GlobalSplit:
 
     def linearize(self, w: Array) -> tuple[Tangents, Heights]:
         """Tangents of the components H and the heights of the components G, from one forward pass."""
-        low, slope = np.zeros(num_measurements(self.embedded)), sp.csr_array((num_measurements(self.embedded), w.size))
+        low, slope = begin_tangents(self.embedded, w)
         heights = [Heights(np.zeros(0), sp.csr_array((0, w.size)))]
         for measured in self.embedded.networks:
             concave, convex = sweep(measured, w, [measured.split.concave, measured.split.convex])

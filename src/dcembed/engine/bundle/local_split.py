@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.embedded.measurements import Tangents, input_box, is_active, num_measurements, pull_back
+from dcembed.embedded.measurements import Tangents, begin_tangents, input_box, is_active, num_measurements, pull_back
 from dcembed.engine.bundle.global_split import join_heights
 from dcembed.engine.cuts import Heights
 from dcembed.network.bounds import bound, go_on
@@ -94,7 +94,7 @@ class LocalSplit:
 
     def _tangents(self, w: Array, before: list[Array], on_at_kinks: bool) -> Tangents:
         size = num_measurements(self.embedded)
-        height, slope = np.zeros(size), sp.csr_array((size, w.size))
+        height, slope = begin_tangents(self.embedded, w)
         for piece, preactivation in zip(self.pieces, before, strict=True):
             terms = piece.measured.terms
             low = np.einsum("tu,tu->t", piece.concave, np.maximum(preactivation, 0.0))

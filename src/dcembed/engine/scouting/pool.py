@@ -61,7 +61,8 @@ class Corners:
             return pool
         number = NUM_MORE_CORNERS if self._num_rounds else NUM_FIRST_CORNERS
         self._num_rounds += 1
-        host, fixed = self._space.host, held(self._space)
+        # Random objectives go as far as predictions that stay columns can.
+        host, fixed = self._space.embedded.bounded_host, held(self._space)
         # Only these differ between points of equal integers.
         continuous = self._space.tied & ~host.integer & self._space.is_bounded
         self._session.set_bounds(host.lb, host.ub)

@@ -88,6 +88,8 @@ def merit_gradient(space: Space, open_: Open, points: Points, penalty: Array) ->
     linear = host.cost + (restrictions.linear.T @ weights[:, 1:].T).T
     if host.quadratic is not None:
         linear = linear + (host.quadratic @ points.w.T).T
+    if embedded.concave is not None:
+        linear = linear - (embedded.concave @ points.w.T).T
     if linked is not None:
         linear = linear + penalty[:, None] * (linked.matrix.T @ (linked.outside(points.w) > 0).T).T
         # What a prediction is worth goes on to the inputs of its network.
