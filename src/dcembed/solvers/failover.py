@@ -143,7 +143,9 @@ class LastingSession:
             self._note(error, "that solve is lost")
             return Solution(SolveStatus.FAILED, None, _words(error))
         if solution.x is not None and not np.isfinite(solution.x).all():
-            return Solution(SolveStatus.FAILED, None, f"{solution.message}, with entries that are not finite")
+            solution = Solution(SolveStatus.FAILED, None, f"{solution.message}, with entries that are not finite")
+        if solution.status is SolveStatus.FAILED:
+            self._solver.note(f"{self._solver.backend.name}: {solution.message or solution.status.value}: a solve brought nothing.")
         if solution.duals is None or self._num_indicator_rows == 0:
             return solution
         return replace(solution, duals=solution.duals[self._num_indicator_rows :])
