@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.errors import InputError
 from dcembed.program.derive import add_rows, derive, relaxed, without_objective
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, SolveStatus
@@ -48,7 +49,11 @@ def _recession(program: Program) -> Program:
 def _solve(program: Program, limits: Limits) -> tuple[SolveStatus, np.ndarray | None]:
     from dcembed.solvers.highs_ import HighsSession
 
-    session = HighsSession(program, SessionOptions())
+    try:
+        session = HighsSession(program, SessionOptions())
+    except InputError:
+        # Numbers that another solver took and HiGHS does not: nothing is shown.
+        return SolveStatus.FAILED, None
     solution = session.solve(limits)
     session.close()
     return solution.status, solution.x

@@ -83,7 +83,8 @@ class ScipSession(EditedProgram):
         if not program.integer.any():
             # Convex programs elsewhere are solved far beyond 1e-6; cuts that differ by less would be added again and again.
             self._options = {"numerics/feastol": FEASIBILITY_TOL, **self._options}
-        _set_options(pyscipopt.Model(), self._options)
+        self._own_options = {name: value for name, value in self._options.items() if name not in options.solver_options}
+        _set_options(pyscipopt.Model(), options.solver_options)
         is_curved = bool(program.quadratic_constraints) or program.cone_rows.heads.size > 0
         # A small relaxation that is a convex QP takes PIQP a millisecond where SCIP needs twenty.
         self._relaxation = PiqpSession(relaxed(program), SessionOptions()) if program.quadratic is not None and not is_curved else None
@@ -140,7 +141,9 @@ class ScipSession(EditedProgram):
         """The model and its variables; _TooLate where it takes longer than there is time."""
         model = pyscipopt.Model()
         model.hideOutput()
-        _set_options(model, self._options)
+        with calling("SCIP"):
+            model.setParams(self._own_options)
+        _set_options(model, {name: value for name, value in self._options.items() if name not in self._own_options})
         kinds = np.where(self._program.integer & ~np.array(relax), "I", "C")
         cost = self._cost if with_objective else np.zeros(self._cost.size)
         columns = [
