@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -165,18 +166,21 @@ def _swap(content: bytes, rng: random.Random) -> bytes:
 # Reading them.
 
 
-def run(seconds: float, seed: int) -> MutantReport:
-    """Make and read mutants for so many seconds. The same seed gives the same mutants."""
+def run(seconds: float, seed: int, most: float = math.inf) -> MutantReport:
+    """Make and read mutants for so many seconds, and no more than `most`. The same seed gives the same mutants."""
     counts, failures, number, deadline = {"refused": 0, "read": 0}, [], seed * 1_000_000, time.monotonic() + seconds
     specimens = make_specimens()
     with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < deadline:
+        last = number + most
+        while time.monotonic() < deadline and number < last:
             for outcome in _read_until(deadline, specimens, number, Path(folder)):
                 number += 1
                 if isinstance(outcome, MutantFailure):
                     failures.append(outcome)
                 else:
                     counts[outcome] += 1
+                if number >= last:
+                    break
     return MutantReport(sum(counts.values()) + len(failures), counts["refused"], counts["read"], failures)
 
 

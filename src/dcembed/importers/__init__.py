@@ -9,6 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError
 from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape
@@ -100,7 +102,9 @@ def _load_file(path: Path, shape: tuple[int, ...] | None) -> Network:
     """Read a file. Whatever a package says of bytes that are not what they should be, the file is what is wrong."""
     adapter = _import_adapter(_match_path(path))
     try:
-        network: Network = adapter.load(path, shape)
+        # Numbers that overflow or are none are found, and named, when the network is built.
+        with np.errstate(all="ignore"):
+            network: Network = adapter.load(path, shape)
     except DcembedError:
         raise
     except Exception as error:
