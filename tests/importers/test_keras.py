@@ -92,6 +92,7 @@ def test_layer(name):
 
 @pytest.mark.parametrize("invert", [False, True])
 def test_adapted_normalization(invert):
+    keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((4,)), normalization(invert=invert), layers.Dense(3, activation="relu"), layers.Dense(1)])
     assert_same(model, num_inputs=4)
 
