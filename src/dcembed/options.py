@@ -95,7 +95,8 @@ class Options:
     feasibility_tol
         eps_feas: a point is feasible when no constraint of the problem, measured, is violated by more.
     objective_tol
-        eps_obj: two consecutive feasible candidates whose objectives agree to this, relative to max(1, |F|), end a start.
+        eps_obj, relative to max(1, |F|): two consecutive feasible candidates of the paper's procedure that agree to this end a start; by
+        default, steps that promise less are not made, and a point must be better by more to count as progress of the search.
     solver
         Backend of the subproblems: "highs", "piqp", "clarabel", "scip", "gurobi". None chooses by the problem. Where the Gurobi
         licence does not carry the size, the run goes on with another one; the log and `Result.solver` say which.

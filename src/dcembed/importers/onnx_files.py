@@ -116,9 +116,7 @@ def in_double(model: onnx.ModelProto) -> onnx.ModelProto:
     double.CopyFrom(model)
     for tensor in _tensors(double):
         if tensor.data_type in FLOAT_TYPES:
-            # What is no number is found, and named, when the network is built.
-            with np.errstate(invalid="ignore"):
-                tensor.CopyFrom(numpy_helper.from_array(to_array(tensor).astype(np.float64), tensor.name))
+            tensor.CopyFrom(numpy_helper.from_array(to_array(tensor).astype(np.float64), tensor.name))
     for node in double.graph.node:
         for attribute in node.attribute:
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i in FLOAT_TYPES:

@@ -77,12 +77,6 @@ def bound(network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike, check: Callabl
     return (_bound_backward if runs_backward(network) else _bound_forward)(network, lb, ub, check)
 
 
-def bound_outputs(network: Network, lb: Array, ub: Array) -> tuple[Array, Array]:
-    """Lower and upper bounds of the outputs over each box (k, num_inputs), shapes (k, num_outputs)."""
-    hidden = [(np.maximum(low, 0.0), np.maximum(high, 0.0)) for low, high in bound(network, lb, ub)]
-    return _interval(network.output, [(lb, ub), *hidden])
-
-
 def runs_backward(network: Network) -> bool:
     """Whether going back from the units takes fewer operations than carrying the inputs along.
 

@@ -79,12 +79,13 @@ class ScipSession(EditedProgram):
         super().__init__(program)
         # SCIP's own concurrent mode is off; it has one thread here whatever is asked for.
         # Ctrl-C is heard by whoever handles it in this process, not by a handler of SCIP's own.
-        self._options = {"misc/catchctrlc": False, "randomization/randomseedshift": options.seed, **options.solver_options}
+        self._own_options: dict[str, object] = {"misc/catchctrlc": False, "randomization/randomseedshift": options.seed}
         if not program.integer.any():
             # Convex programs elsewhere are solved far beyond 1e-6; cuts that differ by less would be added again and again.
-            self._options = {"numerics/feastol": FEASIBILITY_TOL, **self._options}
-        self._own_options = {name: value for name, value in self._options.items() if name not in options.solver_options}
-        _set_options(pyscipopt.Model(), options.solver_options)
+            self._own_options["numerics/feastol"] = FEASIBILITY_TOL
+        # The user's come after ours, and are refused at once where SCIP does not take them.
+        self._options = options.solver_options
+        _set_options(pyscipopt.Model(), self._options)
         is_curved = bool(program.quadratic_constraints) or program.cone_rows.heads.size > 0
         # A small relaxation that is a convex QP takes PIQP a millisecond where SCIP needs twenty.
         self._relaxation = PiqpSession(relaxed(program), SessionOptions()) if program.quadratic is not None and not is_curved else None
@@ -143,7 +144,7 @@ class ScipSession(EditedProgram):
         model.hideOutput()
         with calling("SCIP"):
             model.setParams(self._own_options)
-        _set_options(model, {name: value for name, value in self._options.items() if name not in self._own_options})
+        _set_options(model, self._options)
         kinds = np.where(self._program.integer & ~np.array(relax), "I", "C")
         cost = self._cost if with_objective else np.zeros(self._cost.size)
         columns = [

@@ -1,8 +1,8 @@
 """A trust-region sequential method on plain tangents.
 
 Value and gradient of a network are one forward and one backward pass, and the master has the size of the host. A step is taken when
-the merit falls by a fair share of what the tangents promise; the box grows with steps that hit it and keep their promise, and shrinks
-with those that are not taken. The walk ends where the tangents promise nothing, or where they have promised too much several times
+the merit falls by some share of what the tangents promise; the box grows with steps that hit it and keep their promise, and shrinks
+with those that bring too little of it. The walk ends where the tangents promise nothing, or where they have promised too much several times
 in a row: there are kinks, and what is left is for a model that knows them.
 """
 
@@ -24,7 +24,8 @@ from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.solvers.base import SolveStatus
 
-# A step is taken if it brings at least the fair share of the promise; the box grows if it brings the good share.
+# A step is taken if it brings more than the poor share of the promise. The box shrinks if it does not bring the fair one, and may grow if it
+# brings the good one.
 POOR_SHARE, FAIR_SHARE, GOOD_SHARE = 0.05, 0.25, 0.5
 GROWTH, SHRINKAGE = 2.0, 0.3
 # A promise below this, relative to max(1, |F|), is none.
@@ -67,17 +68,21 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     state, region = tried.state, tried.state.region
     if tried.promise <= PROMISE_TOL * max(1.0, abs(state.point.objective)):
         return None
+    radius = _next_radius(tried, candidate)
     if tried.improvement > POOR_SHARE * tried.promise:
-        if tried.improvement <= FAIR_SHARE * tried.promise:
-            radius = SHRINKAGE * min(region.radius, _length(region, candidate, state.point) or region.radius)
-            return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
-        grows = region.is_hit(candidate.w) and tried.improvement >= GOOD_SHARE * tried.promise
-        around = region.around(candidate.w, (GROWTH if grows else 1.0) * region.radius)
-        return replace(state, point=candidate, region=around, fruitful_radius=region.radius, num_rejected=0)
-    radius = SHRINKAGE * min(region.radius, _length(region, candidate, state.point) or region.radius)
+        return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
     if radius < SMALLEST_RADIUS or state.num_rejected + 1 == MAX_REJECTED:
         return None
     return replace(state, region=region.around(state.point.w, radius), num_rejected=state.num_rejected + 1)
+
+
+def _next_radius(tried: Tried, candidate: Point) -> float:
+    """Larger where the box was in the way of a good step, smaller after one that was not fair."""
+    region = tried.state.region
+    if tried.improvement <= FAIR_SHARE * tried.promise:
+        return SHRINKAGE * min(region.radius, _length(region, candidate, tried.state.point) or region.radius)
+    grows = region.is_hit(candidate.w) and tried.improvement >= GOOD_SHARE * tried.promise
+    return GROWTH * region.radius if grows else region.radius
 
 
 def _length(region: Region, candidate: Point, point: Point) -> float:
