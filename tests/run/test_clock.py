@@ -67,12 +67,18 @@ def test_a_run_that_is_stopped_says_so_and_keeps_its_point(how):
 
 
 def test_a_run_in_another_thread_is_stopped_from_here():
-    began, results = threading.Event(), []
-    options = quiet(search="until-limit", time_limit=30.0, callback=lambda record: began.set())
+    began, stopped, results = threading.Event(), threading.Event(), []
+
+    def callback(record: dcembed.Iteration) -> None:
+        began.set()
+        stopped.wait(30.0)
+
+    options = quiet(search="until-limit", time_limit=60.0, callback=callback)
     thread = threading.Thread(target=lambda: results.append(dcembed.solve(*problem(), options=options)))
     thread.start()
     assert began.wait(30.0)
     stop()
+    stopped.set()
     thread.join(30.0)
     assert results[0].status is Status.INTERRUPTED
 
