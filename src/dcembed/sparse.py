@@ -32,10 +32,22 @@ def rows_to(matrix: sp.csr_array, end: int) -> sp.csr_array:
     return sp.csr_array((matrix.data[:until], matrix.indices[:until], matrix.indptr[: end + 1]), shape=(end, matrix.shape[1]))
 
 
-def nonzero_rows(matrix: sp.csr_array) -> Array:
-    """Numbers of the rows that have an entry other than zero."""
-    row_of = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.flatnonzero(np.bincount(row_of, matrix.data != 0.0, minlength=matrix.shape[0]))
+def row_numbers(matrix: sp.csr_array) -> Array:
+    """Of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def largest_shares(matrix: sp.csr_array, lb: Array, ub: Array) -> Array:
+    """What each entry brings at most while lb <= columns <= ub."""
+    with np.errstate(invalid="ignore"):
+        shares: Array = np.where(matrix.data > 0, matrix.data * ub[matrix.indices], matrix.data * lb[matrix.indices])
+    shares[matrix.data == 0.0] = 0.0
+    return shares
+
+
+def largest_values(matrix: sp.csr_array, lb: Array, ub: Array) -> Array:
+    """The largest value of each row while lb <= columns <= ub."""
+    return np.bincount(row_numbers(matrix), largest_shares(matrix, lb, ub), minlength=matrix.shape[0])
 
 
 def above(upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
@@ -44,6 +56,15 @@ def above(upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
     indices = np.concatenate([upper.indices, lower.indices])
     indptr = np.concatenate([upper.indptr, upper.indptr[-1] + lower.indptr[1:]])
     return sp.csr_array((data, indices, indptr), shape=(upper.shape[0] + lower.shape[0], upper.shape[1]))
+
+
+def repeat(matrix: sp.csr_array, times: int) -> sp.csr_array:
+    """Copies of a matrix, one above the other."""
+    starts = np.arange(times)[:, None] * matrix.indptr[-1] + matrix.indptr[:-1]
+    indptr = np.append(starts, times * matrix.indptr[-1])
+    return sp.csr_array(
+        (np.tile(matrix.data, times), np.tile(matrix.indices, times), indptr), shape=(times * matrix.shape[0], matrix.shape[1])
+    )
 
 
 def beside(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 import dcembed
-from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, Status
+from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, Status, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import slopes
+from dcembed.engine import workshop
 from dcembed.engine.problem import build_problem
 from dcembed.engine.tangent import loop, step
 from dcembed.engine.tangent.multipliers import least_penalty
@@ -241,3 +242,23 @@ def test_a_solver_that_fails_costs_a_step(monkeypatch):
     result = dcembed.solve(program, embedding, start=np.zeros(3), options=quiet(tangents=True))
     assert result.is_feasible == expected.is_feasible
     assert result.objective == pytest.approx(expected.objective, abs=1e-3)
+
+
+def test_masters_have_slacks_only_where_the_tangents_cannot_be_kept(monkeypatch):
+    """From a point at which the row holds none is needed; from one far away, in a small box, it is."""
+    written, write = [], workshop.Master.write
+    monkeypatch.setattr(
+        workshop.Master,
+        "write",
+        lambda self, majorant, penalty, box, pool: written.append(penalty.is_hard) or write(self, majorant, penalty, box, pool),
+    )
+    monkeypatch.setattr("dcembed.engine.tangent.state.FIRST_RADIUS", 1e-3)
+    network = build_mlp([[[1.0]], [[1.0]]], [[1.0], [0.0]])
+    program = Program(cost=[1.0, 0.0], lb=[-1.0, 1.5], ub=[1.0, np.inf])
+    for start, is_hard in (([0.9, 0.0], [True]), ([-0.5, 0.0], [True, False])):
+        written.clear()
+        result = dcembed.solve(
+            program, Embedding(network, [0], [1]), start=start, options=quiet(tangents=True, callback=lambda record: True)
+        )
+        assert written == is_hard
+        assert result.history[0].kind == "tangent"

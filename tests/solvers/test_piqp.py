@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 
 from dcembed import Program
 from dcembed.solvers import SolveStatus, piqp_
@@ -56,3 +58,25 @@ def test_what_piqp_cannot_tell_is_settled_by_linear_programs(monkeypatch):
     assert found["infeasible"].x is None
     # A point of a solve that ran out of iterations may still be good; it is measured before it is used.
     assert found["fine"].x.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("size", [6, 400])
+def test_columns_that_cannot_move_are_not_given_to_piqp(size, monkeypatch):
+    """Dense and sparse: the others see what the held ones bring, by the quadratic form and by the rows."""
+    program = banded_qp(size, size // 2)
+    quadratic = program.quadratic + sp.diags_array([np.full(size - 1, 0.1), np.full(size - 1, 0.1)], offsets=[-1, 1])
+    held = np.arange(size) % 3 == 0
+    lb, ub = np.where(held, 0.25, program.lb), np.where(held, 0.25, program.ub)
+    program = replace(program, quadratic=quadratic, lb=lb, ub=ub)
+    given, run = [], piqp_.run_piqp
+    monkeypatch.setattr(piqp_, "run_piqp", lambda problem, settings: given.append(problem["c"].size) or run(problem, settings))
+    found = solve("piqp", program)
+    assert given == [size - held.sum()]
+    assert found.x[held].tolist() == [0.25] * held.sum()
+    assert found.x == pytest.approx(solve("clarabel", program).x, abs=1e-4)
+
+
+def test_a_problem_in_which_nothing_can_move_is_checked_all_the_same():
+    fixed = Program(cost=[1.0, 1.0], quadratic=np.eye(2), lb=0.5, ub=0.5, rows=[[1.0, 1.0]], row_ub=[1.0])
+    assert solve("piqp", fixed).x == pytest.approx([0.5, 0.5])
+    assert solve("piqp", replace(fixed, row_ub=np.array([0.5]))).status is SolveStatus.INFEASIBLE

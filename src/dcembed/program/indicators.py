@@ -10,6 +10,7 @@ from dcembed.errors import MissingBoundError
 from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.program import IndicatorRows, Program
 from dcembed.program.tightening import tighten
+from dcembed.sparse import largest_shares, row_numbers
 
 
 def linearize_indicators(program: Program) -> Program:
@@ -51,13 +52,11 @@ def switch(matrix: sp.csr_array, rhs: Array, column: Array, value: Array, excess
 
 def largest_values(program: Program, matrix: sp.csr_array, lb: Array, ub: Array) -> Array:
     """Largest value of each row over the box; MissingBoundError names the first column of `program` that makes it infinite."""
-    entries = sp.coo_array(matrix)
-    contribution = np.where(entries.data > 0, entries.data * ub[entries.col], entries.data * lb[entries.col])
-    contribution[entries.data == 0] = 0.0
-    missing = np.flatnonzero(np.isinf(contribution))
+    shares = largest_shares(matrix, lb, ub)
+    missing = np.flatnonzero(np.isinf(shares))
     if missing.size:
-        raise missing_bound(program, int(entries.col[missing[0]]), "upper" if entries.data[missing[0]] > 0 else "lower")
-    return np.bincount(entries.row, contribution, minlength=matrix.shape[0])
+        raise missing_bound(program, int(matrix.indices[missing[0]]), "upper" if matrix.data[missing[0]] > 0 else "lower")
+    return np.bincount(row_numbers(matrix), shares, minlength=matrix.shape[0])
 
 
 def missing_bound(program: Program, column: int, side: str) -> MissingBoundError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -35,13 +35,22 @@ _STATUS = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class DenseParts:
+    """What stays the same between solves, on the columns that are free."""
+
+    free: Array
+    quadratic: Array
+    head: Array
+
+
 class PiqpSession(EditedProgram):
     """A convex quadratic program; its matrices are kept here and handed to PIQP at each solve."""
 
     def __init__(self, program: Program, options: SessionOptions) -> None:
         super().__init__(program)
         self._settings = {"eps_abs": options.accuracy, "eps_rel": RELATIVE * options.accuracy, **_check_settings(options.solver_options)}
-        self._dense_head: Array | None = None
+        self._dense: DenseParts | None = None
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
@@ -57,7 +66,8 @@ class PiqpSession(EditedProgram):
         """Nothing is held between solves."""
 
     def _solution(self, answer: dict[str, Array]) -> Solution:
-        name, x = str(answer["status"]), answer["x"]
+        name, x = str(answer["status"]), self._lb.copy()
+        x[self._free()] = answer["x"]
         status = _STATUS.get(getattr(piqp, name), SolveStatus.FAILED)
         usable = status in (SolveStatus.OPTIMAL, SolveStatus.FAILED) and bool(np.isfinite(x).all())
         duals = np.zeros(self._row_lb.size)
@@ -75,41 +85,47 @@ class PiqpSession(EditedProgram):
         return derive(self._program, cost=self._cost, lb=self._lb, ub=self._ub, **rows)
 
     def _problem(self) -> dict[str, Any]:
-        """What PIQP takes for min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u."""
+        """What PIQP takes for min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u on the columns that are free."""
         equal, bounded = self._kinds()
+        free = self._free()
+        held = np.where(free, 0.0, self._lb)
+        at = self._rows @ held if held.any() else np.zeros(self._row_lb.size)
         vectors = {
-            "c": self._cost,
-            "b": self._row_lb[equal],
-            "h_l": self._row_lb[bounded],
-            "h_u": self._row_ub[bounded],
-            "x_l": self._lb,
-            "x_u": self._ub,
+            "c": (self._cost + self._quadratic @ held)[free],
+            "b": (self._row_lb - at)[equal],
+            "h_l": (self._row_lb - at)[bounded],
+            "h_u": (self._row_ub - at)[bounded],
+            "x_l": self._lb[free],
+            "x_u": self._ub[free],
         }
-        return vectors | (self._dense_matrices(equal, bounded) if self._is_dense() else self._sparse_matrices(equal, bounded))
+        return vectors | (self._dense_matrices(equal, bounded, free) if self._is_dense() else self._sparse_matrices(equal, bounded, free))
+
+    def _free(self) -> Array:
+        """Columns that may move; an interior point has no room in the others. All of them where none may."""
+        free = self._lb < self._ub
+        return free if free.any() else np.ones(free.size, dtype=bool)
 
     def _is_dense(self) -> bool:
         nnz = self._quadratic.nnz + self._head.nnz + self._tail.nnz
         return is_dense(self._cost.size, self._row_lb.size, nnz) and "kkt_solver" not in self._settings
 
-    def _sparse_matrices(self, equal: Array, bounded: Array) -> dict[str, sp.csc_matrix]:
-        rows = self._rows
-        return {"P": sp.csc_matrix(self._quadratic), "A": sp.csc_matrix(rows[equal]), "G": sp.csc_matrix(rows[bounded])}
+    def _sparse_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, sp.csc_matrix]:
+        quadratic, rows = self._quadratic, self._rows
+        if not free.all():
+            quadratic, rows = quadratic[free][:, free], rows[:, free]
+        return {"P": sp.csc_matrix(quadratic), "A": sp.csc_matrix(rows[equal]), "G": sp.csc_matrix(rows[bounded])}
 
-    def _dense_matrices(self, equal: Array, bounded: Array) -> dict[str, Array]:
-        if self._dense_head is None or self._dense_head.shape[0] != self._head.shape[0]:
-            self._dense_head = self._head.toarray()
-        rows = np.concatenate([self._dense_head, self._tail.toarray()])
-        return {"P": self._dense_quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
+    def _dense_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, Array]:
+        if self._dense is None or self._dense.head.shape[0] != self._head.shape[0] or not np.array_equal(self._dense.free, free):
+            quadratic = self._quadratic.toarray()[np.ix_(free, free)]
+            self._dense = DenseParts(free, np.asfortranarray(quadratic), self._head.toarray()[:, free])
+        rows = np.concatenate([self._dense.head, self._tail.toarray()[:, free]])
+        return {"P": self._dense.quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
 
     @cached_property
     def _quadratic(self) -> sp.csc_array:
         size = self._cost.size
         return sp.csc_array(self._program.quadratic if self._program.quadratic is not None else (size, size))
-
-    @cached_property
-    def _dense_quadratic(self) -> Array:
-        dense: Array = self._quadratic.toarray(order="F")
-        return dense
 
 
 def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, Array]:

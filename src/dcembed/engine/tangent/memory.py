@@ -3,37 +3,63 @@
 One tangent knows one side of a kink and promises what the other side does not keep; the largest of the tangents at the last points knows
 both. Where a network curves downwards an earlier tangent may lie above it: it is lowered to the value at the current point, so
 that the model is exact there.
+
+An earlier tangent of a restriction is one more row on the same slack. Only the objective needs a column of its own for the largest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.epigraph import Epigraph, no_epigraph
-from dcembed.embedded.measurements import num_measurements
-from dcembed.engine.cuts import CutPool, empty_pool
+from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
+from dcembed.embedded.epigraph import Epigraph
+from dcembed.engine.cuts import CutPool
 from dcembed.engine.subproblem import Majorant
-from dcembed.sparse import above, nonzero_rows
+from dcembed.program.tightening import Box
+from dcembed.sparse import above, largest_values, repeat
 
-# Earlier tangents that the model keeps. Three are as good as twelve.
-NUM_TANGENTS = 3
-# With more measurements than this the current tangents are all there is: the master would no longer have the size of the host.
-MAX_MEASUREMENTS = 200
+# Earlier tangents that the model keeps. Two are as good as twelve.
+NUM_TANGENTS = 2
+# With more restrictions than this the current tangents are all there is: the master would no longer have the size of the host.
+MAX_RESTRICTIONS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class TangentModel:
+    """The tangents at the current point, and rows of the master that earlier ones are.
+
+    Parameters
+    ----------
+    current
+        The tangents at the current point.
+    measurement
+        What each row is an earlier tangent of, shape (r,).
+    slope, constant
+        slope @ w + constant is at most the excess of the objective or the slack of the restriction; shapes (r, n) and (r,).
+    """
+
+    current: Majorant
+    measurement: Array
+    slope: sp.csr_array
+    constant: Array
+
+    def shifted(self, shift: Array) -> TangentModel:
+        """The model with so much added to each restriction; the first of `shift`, that of the objective, is zero."""
+        current = replace(self.current, constant=self.current.constant + shift)
+        return replace(self, current=current, constant=self.constant + shift[self.measurement])
 
 
 def build_excess(embedded: EmbeddedProgram) -> Epigraph:
-    """One column per measurement: by how much the model lies above the current tangent."""
-    size, empty = num_measurements(embedded), np.zeros(0)
-    if size > MAX_MEASUREMENTS:
-        return no_epigraph(embedded)
-    on_host = sp.csr_array((0, embedded.host.num_columns))
-    return Epigraph(np.zeros(size), on_host, sp.csr_array((0, size)), empty, sp.csr_array(sp.eye_array(size)))
+    """One column: by how much the model of the objective lies above the current tangent."""
+    size, empty = embedded.restrictions.num_restrictions + 1, np.zeros(0)
+    kept = sp.csr_array(([1.0], ([0], [0])), shape=(size, 1))
+    return Epigraph(np.zeros(1), sp.csr_array((0, embedded.host.num_columns)), sp.csr_array((0, 1)), empty, kept)
 
 
 def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant, ...]:
@@ -41,15 +67,29 @@ def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant,
     return (*earlier, tangents)[-NUM_TANGENTS:]
 
 
-def excess_cuts(earlier: Sequence[Majorant], current: Majorant, w: Array, num_made: int) -> CutPool:
-    """How far the earlier tangents lie above the current ones at w, as cuts."""
+def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Restrictions, w: Array, box: Box) -> TangentModel:
+    """The model around w: the current tangents, and what lies above them somewhere in the box."""
     size, n = current.slope.shape
-    if not earlier or size > MAX_MEASUREMENTS:
-        return empty_pool(n, num_made)
-    slope = reduce(above, [sp.csr_array(tangents.slope - current.slope) for tangents in earlier])
-    constant = np.concatenate([tangents.constant - current.constant for tangents in earlier])
-    constant -= np.maximum(slope @ w + constant, 0.0)
-    telling = nonzero_rows(slope)
-    numbers = num_made + np.arange(telling.size)
-    age = np.zeros(telling.size, dtype=np.int64)
-    return CutPool(telling % size, slope[telling], constant[telling], age, numbers, num_made + telling.size)
+    if not earlier or size > MAX_RESTRICTIONS + 1:
+        return TangentModel(current, np.zeros(0, dtype=np.int64), sp.csr_array((0, n)), np.zeros(0))
+    number = len(earlier)
+    slope, constant = reduce(above, [old.slope for old in earlier]), np.concatenate([old.constant for old in earlier])
+    rise, height = sp.csr_array(slope - repeat(current.slope, number)), constant - np.tile(current.constant, number)
+    lowered = np.maximum(rise @ w + height, 0.0)
+    telling = np.flatnonzero(largest_values(rise, *box) + height - lowered > 0.0)
+    measurement = telling % size
+    of_objective, of_restriction = telling[measurement == 0], telling[measurement > 0]
+    linear = repeat(above(sp.csr_array((1, n)), restrictions.linear), number)
+    rows = above(rise[of_objective], sp.csr_array(slope + linear)[of_restriction])
+    at = np.concatenate([of_objective, of_restriction])
+    rhs = np.concatenate([current.constant[:1], restrictions.rhs])
+    return TangentModel(current, at % size, rows, (constant - lowered)[at] - rhs[at % size])
+
+
+def earlier_rows(model: TangentModel, restrictions: Restrictions, box: Box, num_made: int) -> CutPool:
+    """The earlier tangents as rows of the master, apart from those that keep their limit in the whole box."""
+    telling = np.flatnonzero(largest_values(model.slope, *box) + model.constant > 0.0)
+    # Columns beside the host: the excess of the objective, then the slacks.
+    column = np.concatenate([[0], 1 + restrictions.slack])[model.measurement[telling]]
+    numbers, age = num_made + np.arange(telling.size), np.zeros(telling.size, dtype=np.int64)
+    return CutPool(column, model.slope[telling], model.constant[telling], age, numbers, num_made + telling.size)

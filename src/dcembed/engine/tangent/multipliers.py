@@ -13,13 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
+from dcembed.engine.tangent.master import uses_slack
 from dcembed.run.penalty import MAX_PENALTY_RATIO, Penalty
 from dcembed.solvers.base import Solution
 from dcembed.sparse import dense_row, rows_from
 
 # Masters whose multipliers count, and how far above them the penalty is.
 NUM_REMEMBERED, HEADROOM = 4, 2.0
+# By how much a single master may raise it.
+MAX_GROWTH = 10.0
 
 
 def scaled_penalty(problem: Problem, w: Array, slope: sp.csr_array, multipliers: Sequence[float]) -> Penalty:
@@ -43,12 +47,16 @@ def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
     return float(np.median(np.sqrt(change[known] / size[known]))) if known.any() else 1.0
 
 
-def largest_multiplier(problem: Problem, solution: Solution, penalty: float) -> float:
-    """Of the neural rows in a master; a row that needs slack has the penalty itself."""
-    if solution.duals is not None:
-        first, size = problem.subproblem.first_restriction, problem.embedded.restrictions.num_restrictions
-        return float(np.abs(solution.duals[first : first + size]).max(initial=0.0))
-    if solution.x is None:
-        return 0.0
-    slack = problem.subproblem.split_columns(solution.x)[2]
-    return penalty if slack.max(initial=0.0) > problem.options.feasibility_tol else 0.0
+def largest_multiplier(problem: Problem, solution: Solution, rows: CutPool, penalty: float) -> float:
+    """Of the neural rows in a master, where a restriction has further rows behind all restrictions; one that needs slack has the penalty.
+
+    A master that barely keeps its rows has multipliers without end; they count up to a multiple of the penalty.
+    """
+    restrictions, subproblem = problem.embedded.restrictions, problem.subproblem
+    if solution.duals is None:
+        return penalty if solution.x is not None and uses_slack(problem, solution) else 0.0
+    first, last = subproblem.first_restriction, subproblem.first_restriction + restrictions.num_restrictions + rows.num_cuts
+    slack = np.concatenate([restrictions.slack, rows.part - subproblem.epigraph.num_columns])
+    of_restriction = slack >= 0
+    multipliers = np.bincount(slack[of_restriction], np.abs(solution.duals[first:last])[of_restriction])
+    return min(float(multipliers.max(initial=0.0)), MAX_GROWTH * penalty)

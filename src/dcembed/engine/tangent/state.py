@@ -32,6 +32,8 @@ class State:
         Steps in a row that were not taken.
     tangents, num_cuts
         The last tangents, and how many cuts have been made of such.
+    needs_slack
+        Whether the last master could not keep all neural rows.
     """
 
     point: Point
@@ -42,6 +44,7 @@ class State:
     num_rejected: int = 0
     tangents: tuple[Majorant, ...] = ()
     num_cuts: int = 0
+    needs_slack: bool = False
 
 
 def begin(problem: Problem, start: Point, radius: float) -> State:

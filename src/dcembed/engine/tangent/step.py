@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point, measure_point
 from dcembed.embedded.points import measure_points
-from dcembed.engine.cuts import CutPool
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import Majorant, model_value
-from dcembed.engine.tangent.memory import excess_cuts, remember
+from dcembed.engine.tangent.master import solve_master, uses_slack
+from dcembed.engine.tangent.memory import TangentModel, build_model, remember
 from dcembed.engine.tangent.multipliers import NUM_REMEMBERED, largest_multiplier, scaled_penalty
 from dcembed.engine.tangent.state import State
 from dcembed.engine.workshop import Workshop, take_candidate
@@ -40,26 +40,22 @@ class Tried:
     state: State
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """The tangents at the current point, and how far earlier ones lie above them."""
-
-    tangents: Majorant
-    pool: CutPool
-
-
 def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     """Solve the master around the point; where its solution fails a neural row, once more with the rows shifted by their own error."""
     slope = slopes(problem.embedded, state.point.w)
     penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
     tau = penalty.value
     tangents = _tangents(state.point, slope)
-    pool = excess_cuts(state.tangents, tangents, state.point.w, state.num_cuts)
-    model = Model(tangents, pool)
-    solution = _solve(workshop, state, model, penalty)
+    model = build_model(state.tangents, tangents, problem.embedded.restrictions, state.point.w, state.region.box)
+    solution, rows = solve_master(problem, workshop, state, model, penalty)
     candidate, met = take_candidate(problem, workshop, solution, penalty)
-    multipliers = (*state.multipliers, largest_multiplier(problem, solution, tau))[-NUM_REMEMBERED:]
-    state = replace(state, multipliers=multipliers, tangents=remember(state.tangents, tangents), num_cuts=pool.num_made)
+    state = replace(
+        state,
+        multipliers=(*state.multipliers, largest_multiplier(problem, solution, rows, tau))[-NUM_REMEMBERED:],
+        tangents=remember(state.tangents, tangents),
+        num_cuts=rows.num_made,
+        needs_slack=uses_slack(problem, solution),
+    )
     if candidate is None or solution.x is None or solution.status not in USABLE:
         return Tried(solution, None, penalty, np.nan, np.nan, state)
     promise = state.point.merit(tau) - model_value(problem.subproblem, tangents, solution.x, tau)
@@ -79,21 +75,17 @@ def _tangents(point: Point, slope: sp.csr_array) -> Majorant:
     return Majorant(slope, point.neural - slope @ point.w, None)
 
 
-def _solve(workshop: Workshop, state: State, model: Model, penalty: Penalty) -> Solution:
-    workshop.master.write(model.tangents, penalty, state.region.box, model.pool)
-    with workshop.journal.log.working("solving the master problem"):
-        return workshop.master.solve(workshop.journal.clock.limits())
-
-
 def _correct(
-    problem: Problem, workshop: Workshop, state: State, model: Model, candidate: Point, penalty: Penalty
+    problem: Problem, workshop: Workshop, state: State, model: TangentModel, candidate: Point, penalty: Penalty
 ) -> tuple[Point | None, tuple[Point, ...]]:
     """The second-order correction: every neural row is shifted by what its tangent missed at the candidate, and by a share of its excess."""
-    tangents = model.tangents
+    tangents = model.current
     missed = candidate.neural - (tangents.slope @ candidate.w + tangents.constant)
-    shift = np.concatenate([[0.0], missed[1:] + OVERSHOOT * candidate.excess])
-    shifted = Majorant(tangents.slope, tangents.constant + shift, None)
-    return take_candidate(problem, workshop, _solve(workshop, state, Model(shifted, model.pool), penalty), penalty)
+    if missed[1:].max() <= problem.options.feasibility_tol:
+        return None, ()
+    shifted = model.shifted(np.concatenate([[0.0], missed[1:] + OVERSHOOT * candidate.excess]))
+    solution, _ = solve_master(problem, workshop, state, shifted, penalty)
+    return take_candidate(problem, workshop, solution, penalty)
 
 
 def _search_segment(problem: Problem, workshop: Workshop, best: Point | None, candidate: Point, tau: float) -> Point:
