@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.point import Point, measure_point
+from dcembed.embedded.point import Point
 from dcembed.engine.bundle.exact_step import solve_exactly
 from dcembed.engine.bundle.master import Mastered, num_held_steps, solve_master
 from dcembed.engine.bundle.model import Learned, learn, move
@@ -16,6 +16,7 @@ from dcembed.engine.bundle.state import Looked, State
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
+from dcembed.engine.segment import search_segment
 from dcembed.engine.workshop import Workshop
 from dcembed.run.clock import Clock, RunEnded
 
@@ -23,8 +24,6 @@ from dcembed.run.clock import Clock, RunEnded
 FAIR_SHARE = 0.1
 # Points that agree to this, absolutely or relatively in every column, are the same to a solver.
 SAME_POINT = 1e-9
-# Bisections on the way from the best feasible point to an infeasible candidate.
-NUM_BISECTIONS = 6
 
 
 class Kind(Enum):
@@ -84,7 +83,7 @@ def _weigh(
     state = replace(state, model=learned.model, last_candidate=candidate.w, is_repeated=is_repeated)
     tolerance = problem.options.objective_tol * max(1.0, abs(state.point.objective))
     if promise > tolerance:
-        found = _search_segment(problem, workshop, state.best, candidate, tau)
+        found = search_segment(problem, workshop, state.best, candidate, tau)
         state = replace(state, best=best_of((state.best, found), problem.options.feasibility_tol))
         improvement = state.point.merit(tau) - found.merit(tau)
         if improvement > (tolerance if looks else FAIR_SHARE * promise):
@@ -114,22 +113,3 @@ def _go(problem: Problem, state: State, learned: Learned, point: Point, share: f
         looked=Looked(is_whole=state.looked.is_whole),
         fruitful_radius=state.model.region.radius,
     )
-
-
-def _search_segment(problem: Problem, workshop: Workshop, best: Point | None, candidate: Point, tau: float) -> Point:
-    """On the way from the best feasible point to an infeasible candidate, the last feasible point, if that is the better one."""
-    tol = problem.options.feasibility_tol
-    if best is None or problem.embedded.host.integer.any() or candidate.is_feasible(tol) or candidate.objective >= best.objective:
-        return candidate
-    feasible, low, high = best, 0.0, 1.0
-    for _ in range(NUM_BISECTIONS):
-        middle = (low + high) / 2
-        trial = measure_point(problem.embedded, (1 - middle) * best.w + middle * candidate.w)
-        if trial.is_feasible(tol):
-            feasible, low = trial, middle
-        else:
-            high = middle
-    if low == 0:
-        return candidate
-    workshop.journal.offer(feasible)
-    return feasible if feasible.merit(tau) < candidate.merit(tau) else candidate

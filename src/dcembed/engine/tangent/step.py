@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.embedded.measurements import slopes
-from dcembed.embedded.point import Point, measure_point
-from dcembed.embedded.points import measure_points
+from dcembed.embedded.point import Point
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
+from dcembed.engine.segment import search_segment
 from dcembed.engine.subproblem import Majorant, model_value
 from dcembed.engine.tangent.master import solve_master, uses_slack
 from dcembed.engine.tangent.memory import TangentModel, build_model, remember
@@ -22,8 +22,6 @@ from dcembed.engine.workshop import Workshop, take_candidate
 from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Solution
 
-# Points on the way from the best feasible point to a candidate that is not feasible, measured in one pass.
-NUM_TRIALS = 16
 # A correction goes beyond what the tangents missed by this share of the excess, so that it more often ends on the right side.
 OVERSHOOT = 0.1
 
@@ -64,7 +62,7 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
         met = (*met, *more)
         if corrected is not None and corrected.merit(tau) < candidate.merit(tau):
             candidate = corrected
-    found = _search_segment(problem, workshop, best_of((state.best, *met), problem.options.feasibility_tol), candidate, tau)
+    found = search_segment(problem, workshop, best_of((state.best, *met), problem.options.feasibility_tol), candidate, tau)
     best = best_of((state.best, *met, found), problem.options.feasibility_tol)
     improvement = state.point.merit(tau) - found.merit(tau)
     return Tried(solution, found, penalty, promise, improvement, replace(state, best=best))
@@ -86,18 +84,3 @@ def _correct(
     shifted = model.shifted(np.concatenate([[0.0], missed[1:] + OVERSHOOT * candidate.excess]))
     solution, _ = solve_master(problem, workshop, state, shifted, penalty)
     return take_candidate(problem, workshop, solution, penalty)
-
-
-def _search_segment(problem: Problem, workshop: Workshop, best: Point | None, candidate: Point, tau: float) -> Point:
-    """Between the best feasible point and a candidate that is not, the last feasible one of several points, if that is the better one."""
-    tol = problem.options.feasibility_tol
-    if best is None or candidate.is_feasible(tol) or candidate.objective >= best.objective:
-        return candidate
-    shares = np.arange(1, NUM_TRIALS)[:, None] / NUM_TRIALS
-    points = (1.0 - shares) * best.w + shares * candidate.w
-    feasible = np.flatnonzero(measure_points(problem.embedded, points).excess.max(axis=1, initial=0.0) <= tol)
-    if feasible.size == 0:
-        return candidate
-    found = measure_point(problem.embedded, points[feasible[-1]])
-    workshop.journal.offer(found)
-    return found if found.is_feasible(tol) and found.merit(tau) < candidate.merit(tau) else candidate
