@@ -24,7 +24,7 @@ from dcembed.frontends.framework import predict_outputs
 from dcembed.frontends.gurobipy_classes import Added, add_classes, as_entries, tie
 from dcembed.frontends.gurobipy_model import adopt, release
 from dcembed.frontends.gurobipy_state import registry
-from dcembed.frontends.links import without_link
+from dcembed.frontends.links import opened, without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.registered import find_registered
@@ -100,6 +100,7 @@ def embed_predictor(
     if keywords.get("out_activation_") == "identity" and output_type is None:
         keywords.pop("out_activation_")
         output_type = "raw"
+    predictor = opened(predictor)
     meaning = read_output_type(predictor, output_type)
     network = load_network(without_link(predictor))
     if epsilon is not None and meaning != "classification":
