@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dcembed.errors import DcembedError
+from dcembed.importers import open_onnx
 
 # "identity" was set by hand, as scripts for gurobi-ml do: predict_proba gives the scores then, and predict means nothing.
 Link = Literal["softmax", "logistic", "identity"]
@@ -39,10 +40,8 @@ def opened(predictor: Any) -> Any:
     if not isinstance(predictor, str | Path) or Path(predictor).suffix.lower() != ".onnx":
         return predictor
     try:
-        from dcembed.importers.onnx_files import read_file
-
-        model = read_file(Path(predictor))
-    except (DcembedError, ModuleNotFoundError):
+        model = open_onnx(Path(predictor))
+    except DcembedError:
         # What is wrong with the file is said when it is loaded.
         return predictor
     return predictor if last_link(model) is None else model
