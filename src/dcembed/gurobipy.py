@@ -22,9 +22,10 @@ try:
         add_pipeline_constr,
         add_sequential_constr,
     )
+    from dcembed.frontends.gurobipy_constr import PredictorConstr
     from dcembed.frontends.gurobipy_model import Model
     from dcembed.frontends.gurobipy_optimize import optimize
-    from dcembed.frontends.gurobipy_predictor import PredictorConstr, add_predictor_constr
+    from dcembed.frontends.gurobipy_predictor import add_predictor_constr
     from dcembed.frontends.registered import register_predictor_constr
 except ModuleNotFoundError as error:
     raise missing_package(error, "gurobipy", "gurobi") from None

@@ -54,6 +54,11 @@ def test_what_a_library_refuses_is_in_the_result():
         assert not trial_of("library", method, "RuntimeError", first=first).faults
 
 
+def test_what_is_raised_while_scip_reports_a_point_is_in_the_result():
+    pytest.importorskip("pyscipopt")
+    assert not trial_of("library", "getSolVal", "ValueError", "scip", "MILP:23", first=21).faults
+
+
 @pytest.mark.parametrize("saying", ["unbounded", "failed", "nothing", "NaN", "huge", "zero"])
 @pytest.mark.parametrize("times", [ONCE, ALWAYS])
 def test_what_a_solver_says_is_not_believed_before_it_is_measured(saying, times):

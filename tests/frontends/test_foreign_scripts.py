@@ -211,8 +211,9 @@ def test_the_softmax_that_ends_a_model_is_left_out(width, end):
     assert max(raw.get_error().max(), classes.get_error().max()) < 1e-6
 
 
+@pytest.mark.parametrize("kind", ["model", "file"])
 @pytest.mark.parametrize("operation", ["Softmax", "Sigmoid"])
-def test_the_softmax_that_ends_an_onnx_model_is_left_out(operation):
+def test_the_softmax_that_ends_an_onnx_model_is_left_out(operation, kind, tmp_path):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     from onnx import helper, numpy_helper
 
@@ -227,10 +228,14 @@ def test_the_softmax_that_ends_an_onnx_model_is_left_out(operation):
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     before = model.SerializeToString()
+    onnx.save(model, tmp_path / "net.onnx")
+    source = model if kind == "model" else str(tmp_path / "net.onnx")
     host, points = Scip(), np.array([[0.5, -0.5], [-2.7, 1.9]])
-    embedded = host.calls.add_onnx_constr(
-        host.model, model, [[host.var(v, v) for v in row] for row in points], output_type="classification"
-    )
+    x = [[host.var(v, v) for v in row] for row in points]
+    for given in (None, "probability") if width == 3 else (None,):
+        with pytest.raises(InputError, match="Pass output_type='classification' for the class"):
+            host.embed(source, x, output_type=given)
+    embedded = host.calls.add_onnx_constr(host.model, source, x, output_type="classification")
     host.minimize(host.var(0, 1))
     scores = points @ weight
     expected = scores > 0 if width == 1 else np.eye(width)[scores.argmax(axis=1)]

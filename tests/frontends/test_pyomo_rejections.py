@@ -165,6 +165,23 @@ def test_abstract_and_foreign_models():
         solve(pyo.ConcreteModel())
 
 
+def test_an_abstract_model_has_its_networks_in_the_rule_of_a_block():
+    def embed(block):
+        dcembed.pyomo.embed(block, NETWORK, block.model().x)
+
+    abstract = pyo.AbstractModel()
+    abstract.places = pyo.Set()
+    abstract.x = pyo.Var(abstract.places, bounds=(-1, 1))
+    with pytest.raises(InputError, match="Embed in the rule of a Block"):
+        embed(abstract)
+    abstract.nn = pyo.Block(rule=embed)
+    abstract.o = pyo.Objective(rule=lambda m: m.nn.outputs[0])
+    concrete = abstract.create_instance({None: {"places": {None: ["a", "b"]}}})
+    solve(concrete)
+    point = [[concrete.x[place].value for place in "ab"]]
+    assert concrete.nn.outputs[0].value == pytest.approx(NETWORK(point)[0, 0], abs=1e-6)
+
+
 def test_a_disjunct_on_a_variable_without_bounds_names_it():
     m = build_milp()
     m.free = pyo.Var()

@@ -14,6 +14,7 @@ scip = pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
 
 from tests.frontends.problems import make_network  # noqa: E402
 
+from dcembed.errors import InputError  # noqa: E402
 from dcembed.frontends.pyscipopt_plugin import hook  # noqa: E402
 from dcembed.pyscipopt import add_predictor_constr, optimize  # noqa: E402
 
@@ -174,15 +175,32 @@ def test_weights_changed_after_embedding_show_in_the_error():
     assert predictor.get_error()[0, 0] == pytest.approx(abs(regressor.predict(predictor.input_values)[0] - predictor.output_values[0, 0]))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_what_cannot_be_carried_makes_scips_own_call_raise(capfd):
+def test_what_cannot_be_carried_is_said_by_scips_own_call(capfd):
     model, x, _ = build()
     model.addConsCardinality(x, 1, name="few")
-    with pytest.raises(Exception, match="SCIP: unspecified error"):
+    with pytest.raises(InputError, match="the constraint 'few' is of kind cardinality"):
         model.optimize()
+    assert capfd.readouterr().err == ""
     assert model.getNSols() == 0
     model.freeTransform()
     assert model.getStageName() == "PROBLEM"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_where_pyscipopt_has_no_such_call_scip_raises(monkeypatch):
+    model, x, _ = build()
+    model.addConsCardinality(x, 1, name="few")
+    monkeypatch.setattr(scip.scip, "PY_SCIP_CALL", scip.scip.PY_SCIP_CALL.own)
+    with pytest.raises(Exception, match="SCIP: unspecified error"):
+        model.optimize()
+
+
+def test_errors_of_scip_itself_are_as_ever():
+    model, _, _ = build()
+    with pytest.raises(KeyError, match="Not a valid parameter name"):
+        model.setParam("no/such", 1)
+    with pytest.raises(Exception, match="SCIP"):
+        model.freeTransform() or model.restartSolve()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -191,7 +209,7 @@ def test_what_cannot_be_carried_makes_scips_own_call_raise(capfd):
 )
 def test_copies_without_the_network_are_not_made(way):
     model, _, predictor = build()
-    with pytest.raises(Exception, match="SCIP: unspecified error"):
+    with pytest.raises(InputError, match="a copy of it would be solved without them"):
         way(model)
     assert model.getNSols() == 0
     model.freeTransform()

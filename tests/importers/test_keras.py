@@ -92,9 +92,18 @@ def test_layer(name):
 
 @pytest.mark.parametrize("invert", [False, True])
 def test_adapted_normalization(invert):
-    keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((4,)), normalization(invert=invert), layers.Dense(3, activation="relu"), layers.Dense(1)])
     assert_same(model, num_inputs=4)
+
+
+@pytest.mark.parametrize("rest", [1e-3, 1e-5])
+def test_constants_that_cancel_at_the_origin_are_rounded_there_all_the_same(rest):
+    """(x - 2) / 3 + (2 / 3 + rest) is `rest` at 0 to us, and off by the rounding of 2 / 3 in single precision to Keras."""
+    last = layers.Dense(1)
+    model = keras.Sequential([keras.Input((1,)), layers.Normalization(mean=2.0, variance=9.0), layers.Dense(1, activation="relu"), last])
+    for layer, bias in ((model.layers[1], 2 / 3 + rest), (last, 0.0)):
+        layer.set_weights([np.ones((1, 1)), np.array([bias])])
+    assert_same(model, num_inputs=1)
 
 
 def functional(build):

@@ -6,7 +6,8 @@ from typing import Any
 
 import gurobipy as gp
 
-from dcembed.frontends.gurobipy_predictor import PredictorConstr, embed_predictor
+from dcembed.frontends.gurobipy_constr import PredictorConstr
+from dcembed.frontends.gurobipy_predictor import embed_predictor
 
 
 def add_mlp_regressor_constr(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any, Literal
+
+from dcembed.errors import DcembedError
+from dcembed.importers import open_onnx
 
 # "identity" was set by hand, as scripts for gurobi-ml do: predict_proba gives the scores then, and predict means nothing.
 Link = Literal["softmax", "logistic", "identity"]
@@ -29,6 +33,18 @@ def last_link(predictor: Any) -> Link | None:
     if node is None or any(item.name == "axis" and item.i not in (1, -1) for item in node.attribute):
         return None
     return _LAYERS.get(node.op_type)
+
+
+def opened(predictor: Any) -> Any:
+    """The model in an ONNX file that ends in such a function; everything else as it is."""
+    if not isinstance(predictor, str | Path) or Path(predictor).suffix.lower() != ".onnx":
+        return predictor
+    try:
+        model = open_onnx(Path(predictor))
+    except DcembedError:
+        # What is wrong with the file is said when it is loaded.
+        return predictor
+    return predictor if last_link(model) is None else model
 
 
 def last_classifier(predictor: Any) -> Any:

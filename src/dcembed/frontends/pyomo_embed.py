@@ -178,7 +178,10 @@ def _check_block(block: Any) -> None:
     if not isinstance(block, BlockData):
         raise InputError(f"embed: the first argument is a Pyomo block or model, received {type(block).__name__}.")
     if not block.is_constructed():
-        raise InputError(f"embed: '{block.name}' is abstract. Make a concrete model with create_instance() first.")
+        raise InputError(
+            f"embed: '{block.name}' is abstract, or not yet ready in a BuildAction. Embed in the rule of a Block of the abstract model, "
+            "Block(rule=lambda b: embed(b, network, b.model().x)), or in the concrete model that create_instance() makes."
+        )
 
 
 def _by_name(inputs: Any, network: Network, block: Any) -> Any:

@@ -19,6 +19,7 @@ from pyscipopt import SCIP_EVENTTYPE, SCIP_RESULT
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
+from dcembed.frontends.pyscipopt_raising import install, raise_in_caller
 from dcembed.result import Result, Status
 
 NAME = "dcembed"
@@ -96,6 +97,7 @@ def register(scip: pyscipopt.Model, predictor: Predictor) -> None:
             propfreq=1,
             needscons=False,
         )
+        install()
         scip.includeEventhdlr(RootHandler(shared), NAME, "runs dcembed at the root")
         shared.is_included = True
     shared.predictors.append(predictor)
@@ -192,12 +194,15 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
         self.model.catchEvent(SCIP_EVENTTYPE.NODEFOCUSED, self)
 
     def eventcopy(self) -> None:
-        """Copies do not get the networks (PySCIPOpt has no way to give them), so none is made: PySCIPOpt prints this and raises."""
+        """Copies do not get the networks (PySCIPOpt has no way to give them), so none is made."""
         if self.shared.predictors:
-            raise InputError(
+            error = InputError(
                 "Networks of dcembed are embedded in this model, and a copy of it would be solved without them. SCIP copies a model in "
                 "Model(sourceModel=...) and in solveConcurrent(); build the model twice, and call optimize()."
             )
+            raise_in_caller(error)
+            # PySCIPOpt prints it, and SCIP goes no further.
+            raise error
 
     def eventexec(self, event: Any) -> None:
         """Run, unless the networks were removed."""
@@ -208,10 +213,11 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
         try:
             shared.result = (shared.run or _RUNS[0])(scip)
         except BaseException as error:
-            if shared.run is None:
-                # PySCIPOpt prints it and lets scip.optimize() raise.
+            if shared.run is not None:
+                shared.error = error
+            elif not raise_in_caller(error):
+                # PySCIPOpt prints it, and scip.optimize() raises an error of SCIP's.
                 raise
-            shared.error = error
         finally:
             shared.left = working_copy(scip)
             if shared.result is None or shared.result.status is not Status.HOST_INFEASIBLE:

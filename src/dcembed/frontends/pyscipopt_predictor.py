@@ -16,7 +16,7 @@ from dcembed.frontends.classes import class_rules
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
-from dcembed.frontends.links import without_link
+from dcembed.frontends.links import opened, without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.pyscipopt_classes import Added, add_outputs
@@ -58,6 +58,7 @@ def add_predictor_constr(
     keywords
         Others of PySCIPOpt-ML are ignored with a warning.
     """
+    predictor = opened(predictor)
     meaning = read_output_type(predictor, output_type)
     network = load_network(without_link(predictor))
     if epsilon is not None and meaning != "classification":

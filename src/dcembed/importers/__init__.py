@@ -98,6 +98,13 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
     return network
 
 
+def open_onnx(path: Path) -> Any:
+    """The ModelProto in an ONNX file, to be looked at before it is loaded."""
+    importer = _match_path(path)
+    _import_adapter(importer)
+    return importlib.import_module("dcembed.importers.onnx_files").read_file(path)
+
+
 def _load_file(path: Path, shape: tuple[int, ...] | None) -> Network:
     """Read a file. Whatever a package says of bytes that are not what they should be, the file is what is wrong."""
     adapter = _import_adapter(_match_path(path))

@@ -26,6 +26,9 @@ TOLERANCE = {"float64": 1e-11, "float32": 1e-5, "float16": 1e-2, "bfloat16": 8e-
 # That sum explodes with depth, and the allowance with it, so it is capped: this many times TOLERANCE, relative to the largest sum of
 # absolute terms that a single layer adds up.
 CAP = 100.0
+# Constants that are folded together here may cancel where the framework adds them up one after the other, with the rounding of each. So no
+# point counts for less than this part of what the largest counts for, which is what one of the middle scale does.
+FLOOR = 0.1
 # Logistic and softmax values carry an absolute rounding error of their own.
 LINK_TOLERANCE = 1e-12
 
@@ -98,8 +101,9 @@ def magnitude(network: Network, points: Array) -> Array:
         total = _absolute_sum(affine, carried)
         largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
         carried.append(total * (before[index] > 0) if index < len(before) else total)
-    smaller: Array = np.minimum(carried[-1].max(axis=1), CAP * largest)
-    return smaller
+    smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
+    usual: Array = np.maximum(smaller, FLOOR * smaller[np.isfinite(smaller)].max(initial=0.0))
+    return usual
 
 
 def _absolute_sum(affine: Affine, sources: list[Array]) -> Array:

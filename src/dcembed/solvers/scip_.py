@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -216,8 +216,8 @@ def _solve(model: pyscipopt.Model, columns: list[Any], limits: Limits) -> Soluti
     with calling("SCIP"):
         if np.isfinite(limits.seconds):
             model.setParam("limits/time", max(limits.seconds, 0.0))
-        found = _report_solutions(model, columns) if limits.on_solution is not None else deque()
-    error = _run(model, limits, found)
+        reports = _report_solutions(model, columns) if limits.on_solution is not None else _Reports()
+    error = _run(model, limits, reports)
     if error is not None:
         return Solution(SolveStatus.FAILED, None, str(error))
     with calling("SCIP"):
@@ -227,14 +227,14 @@ def _solve(model: pyscipopt.Model, columns: list[Any], limits: Limits) -> Soluti
     return solution
 
 
-def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseException | None:
-    """Optimize in a thread, so that this one can hear Ctrl-C and keep the time; what SCIP raised, if it did."""
+def _run(model: pyscipopt.Model, limits: Limits, reports: _Reports) -> BaseException | None:
+    """Optimize in a thread, so that this one can hear Ctrl-C and keep the time; what SCIP or a report of its raised, if one did."""
     deadline = time.monotonic() + limits.seconds
     asked = np.inf
     work = _THREADS.submit(model.optimizeNogil)
     try:
         while not wait([work], POLL_SECONDS).done:
-            hand_over(found, limits)
+            hand_over(reports.found, limits)
             if limits.interrupted() or time.monotonic() > deadline:
                 asked = min(asked, time.monotonic())
                 _interrupt(model)
@@ -242,11 +242,11 @@ def _run(model: pyscipopt.Model, limits: Limits, found: deque[Array]) -> BaseExc
                 # SCIP looks neither at its clock nor at the flag while it sets up a solve; its thread is left behind.
                 leave_behind(lambda seconds: wait([work], seconds))
                 raise _TooLate
-        hand_over(found, limits)
+        hand_over(reports.found, limits)
     except BaseException:
         _interrupt(model)
         raise
-    return work.exception()
+    return reports.error or work.exception()
 
 
 def _interrupt(model: pyscipopt.Model) -> None:
@@ -257,9 +257,17 @@ def _interrupt(model: pyscipopt.Model) -> None:
             model.interruptSolve()
 
 
-def _report_solutions(model: pyscipopt.Model, columns: list[Any]) -> deque[Array]:
+@dataclass
+class _Reports:
+    """Each new best point, and what was raised when one was asked for: SCIP swallows what its plugins raise."""
+
+    found: deque[Array] = field(default_factory=deque)
+    error: Exception | None = None
+
+
+def _report_solutions(model: pyscipopt.Model, columns: list[Any]) -> _Reports:
     """Where SCIP will put each new best point."""
-    found: deque[Array] = deque()
+    reports = _Reports()
     kind = pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND
 
     # pyscipopt has no types.
@@ -271,11 +279,15 @@ def _report_solutions(model: pyscipopt.Model, columns: list[Any]) -> deque[Array
             self.model.dropEvent(kind, self)
 
         def eventexec(self, event: object) -> None:
-            best = self.model.getBestSol()
-            found.append(np.array([self.model.getSolVal(best, column) for column in columns]))
+            try:
+                best = self.model.getBestSol()
+                reports.found.append(np.array([self.model.getSolVal(best, column) for column in columns]))
+            except Exception as error:
+                reports.error = error
+                _interrupt(self.model)
 
     model.includeEventhdlr(Report(), "improving points", "keeps each new best point")
-    return found
+    return reports
 
 
 def _solution(model: pyscipopt.Model, columns: list[Any]) -> Solution:
