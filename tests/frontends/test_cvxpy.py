@@ -61,7 +61,7 @@ def test_a_problem_gives_what_its_matrix_form_gives(case):
     expected = dcembed.solve(program, embedding, options={"verbose": False})
     problem = WRITERS[case]()
     before = snapshot(problem)
-    value = problem.solve(method="dcembed", time_limit=60)
+    value = problem.solve(method="dcembed", time_limit=200)
     result = front.result_of(problem)
     assert snapshot(problem) == before
     assert result.is_feasible

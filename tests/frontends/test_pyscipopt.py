@@ -82,7 +82,7 @@ def written(model, tmp_path, kind="lp"):
 def test_the_three_problems_give_what_their_matrices_give(problem, model, tmp_path):
     predictor = WRITERS[problem](model)
     before = written(model, tmp_path), written(model, tmp_path, "cip")
-    result = optimize(model, time_limit=60)
+    result = optimize(model, time_limit=200)
     reference = dcembed.solve(*problem.matrices(), options={"verbose": False})
     assert result.program.sense * result.objective == pytest.approx(reference.objective, abs=1e-6)
     assert (written(model, tmp_path), written(model, tmp_path, "cip")) == before
@@ -301,7 +301,7 @@ def test_a_model_that_nobody_uses_is_freed():
 
 def test_without_pyscipopt_the_command_that_installs_it_is_told():
     code = "import sys; sys.modules['pyscipopt'] = None; import dcembed.pyscipopt"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
     assert run.returncode == 1
     assert (
         'MissingPackageError: dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"'
