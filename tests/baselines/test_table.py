@@ -15,7 +15,7 @@ from problems import EVERY_BASELINE, binary_problem, box_problem, level_problem,
 POINT = np.array([0.4, -0.7])
 COST = np.array([0.3, -0.2])
 # One of these goes a long way: a round of many descents, a pass over all units.
-FEW = {"attack": 2, "relax-and-walk": 2}
+FEW = {"attack": 1, "relax-and-walk": 2}
 
 
 def few(method: str, **changes) -> Options:
