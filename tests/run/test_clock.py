@@ -114,13 +114,14 @@ def test_an_event_that_is_set_before_ends_the_run_at_once():
 
 def test_the_end_of_python_waits_for_a_run_in_a_daemon_thread():
     code = (
-        "import sys, threading, time, dcembed; from run.test_clock import ENDLESS\n"
+        "import sys, threading, time, dcembed; from dcembed.run import clock; from run.test_clock import ENDLESS\n"
         "from dcembed import Embedding, build_mlp\n"
         "net = build_mlp([[[1.0]], [[1.0]]], [[0.0], [0.0]])\n"
         "program = dcembed.Program(ENDLESS.cost, rows=ENDLESS.rows, row_lb=ENDLESS.row_lb, row_ub=ENDLESS.row_ub, lb=ENDLESS.lb,\n"
         "    ub=ENDLESS.ub, integer=ENDLESS.integer)\n"
         "run = lambda: dcembed.solve(program, Embedding(net, [0], [60]), options=dcembed.Options(verbose=False))\n"
         "threading.Thread(target=run, daemon=True).start()\n"
+        "while not clock._running: time.sleep(0.01)\n"
         "time.sleep(1.0)\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
