@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -26,6 +28,15 @@ def data_folder() -> Path:
     if folder is None:
         pytest.skip("the data of the experiments is not here: set DCEMBED_DATA to its folder")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _same_draws() -> None:
+    """What draws without a seed of its own, as fresh layers of PyTorch and Keras do, draws the same in every run."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)

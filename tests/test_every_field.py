@@ -42,8 +42,8 @@ LIMITS = {
 }
 ENGINE = ("lazy", "shared", "two-path")
 METHODS = {
-    **{name: lambda *a, f=name: dcembed.solve(*a, options=quiet(formulation=f, time_limit=20.0)) for name in ENGINE},
-    **{name: lambda *a, f=name: BASELINES[f](*a, options=quiet(**LIMITS.get(f, {"time_limit": 20.0}))) for name in BASELINES},
+    **{name: lambda *a, f=name: dcembed.solve(*a, options=quiet(formulation=f, time_limit=200.0)) for name in ENGINE},
+    **{name: lambda *a, f=name: BASELINES[f](*a, options=quiet(**LIMITS.get(f, {"time_limit": 200.0}))) for name in BASELINES},
 }
 
 # What a method does not take, and the words it says so with.

@@ -48,7 +48,7 @@ def test_the_pooling_optima_are_those_of_enumeration():
 @functools.cache
 def solve_qp(width: int, depth: int, trial: int, formulation: str):
     instance = qp_instance(load_qp_network(width, depth, trial), trial)
-    options = quiet(formulation=formulation, initial_penalty=100.0, time_limit=200.0)
+    options = quiet(formulation=formulation, initial_penalty=100.0, time_limit=250.0)
     return dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=options)
 
 
@@ -95,7 +95,7 @@ def test_water_at_its_smallest_size_counts_only_what_is_verified():
     removal, addition = budgets()
     assert removal[0] == pytest.approx(2.18416945)
     assert addition[-1] == pytest.approx(1.06652397)
-    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=quiet(time_limit=15.0))
+    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=quiet(max_iterations=25))
     assert result.is_feasible
     counted = result.x[-25:] == 1
     points = instance.embeddings[0].points(result.x)

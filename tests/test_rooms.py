@@ -51,7 +51,7 @@ def _lint(package: Path, *contracts: str) -> tuple[bool, str]:
     command += ["--config", str(ROOT / "pyproject.toml"), "--no-cache", *(f"--contract={name}" for name in contracts)]
     environment = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
     environment |= {"PYTHONPATH": str(package.parent), "NO_COLOR": "1", "COLUMNS": "200"}
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=package.parent, env=environment, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=200, cwd=package.parent, env=environment, check=False)
     assert "Contracts:" in run.stdout, run.stdout + run.stderr
     return run.returncode == 0, run.stdout
 

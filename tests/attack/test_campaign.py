@@ -35,10 +35,10 @@ def summarize(trials):
 
 
 def test_a_campaign_outlives_crashes_and_hangs(tmp_path):
-    campaign, shown, failures = Campaign(Attack("test", names, attempt, 8.0, summarize)), [], tmp_path / "failures.jsonl"
+    campaign, shown, failures = Campaign(Attack("test", names, attempt, 4.0, summarize)), [], tmp_path / "failures.jsonl"
     campaign.run(120.0, 0, failures, shown.append)
     assert [trial.name for trial in campaign.trials] == ["good", "bad", "good"]
-    assert dict(campaign.dead) == {"crash": "the process ended with 3", "hang": "no answer within 8 s"}
+    assert dict(campaign.dead) == {"crash": "the process ended with 3", "hang": "no answer within 4 s"}
     assert [json.loads(line)["name"] for line in failures.read_text().splitlines()] == ["bad", "crash", "hang"]
     assert campaign.lines()[0] == ("tried", "3")
     assert len(shown) == len(list(itertools.islice(names(0), 5)))

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .faults import Plan, plan_of, run
+from .faults import OPTIONS, Plan, plan_of, run
 
 ONCE, ALWAYS = 1.0, np.inf
+
+
+@pytest.fixture(autouse=True)
+def enough_time(monkeypatch):
+    """What is judged here does not depend on the speed of the machine."""
+    monkeypatch.setitem(OPTIONS, "time_limit", 100.0)
 
 
 def trial_of(layer: str, where: str, what: str, backend: str = "highs", program: str = "special:5", first: int = 2, times: float = ONCE):

@@ -13,8 +13,8 @@ from .oracle import Answer, ask
 from .programs import attempt
 from .specials import SPECIALS
 
-# Options of a short run: a pass of a few starts.
-SHORT = {"search": "converge", "max_starts": 3, "max_iterations": 25}
+# Options of a short run: a pass of a few starts, with more time than any machine needs.
+SHORT = {"search": "converge", "max_starts": 3, "max_iterations": 25, "time_limit": 100.0, "oracle_limit": 100.0}
 NEVER = ("false feasible", "mismatch", "traceback", "lost incumbent", "better than exact")
 SPECIAL_ANSWERS = (
     (Answer.FEASIBLE, -1.0),
@@ -51,7 +51,7 @@ def test_our_measurement_agrees_with_that_of_dcembed(kind):
 @pytest.mark.parametrize(("make", "expected"), list(zip(SPECIALS, SPECIAL_ANSWERS, strict=True)), ids=[make.__name__ for make in SPECIALS])
 def test_the_oracle_knows_the_special_cases(make, expected):
     answer, objective = expected
-    verdict = ask(make(), 20.0)
+    verdict = ask(make(), 100.0)
     assert verdict.answer is answer
     if objective is not None:
         assert verdict.objective == pytest.approx(objective, abs=1e-5)
@@ -62,7 +62,7 @@ def test_no_point_that_was_drawn_is_better_than_the_oracles(kind):
     rng = np.random.default_rng(1)
     for seed in range(3):
         case = draw(kind, seed)
-        verdict = ask(case, 20.0)
+        verdict = ask(case, 100.0)
         low, high = np.clip(case.lb, -2, 2), np.clip(case.ub, -2, 2)
         points = (predicted(case, np.where(case.integer, np.round(w), w)) for w in rng.uniform(low, high, (300, low.size)))
         feasible = [m.objective for m in (measure(case, w) for w in points) if m.violation <= 1e-9]

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+# Seconds in which the process must have imported what it needs; they are not the trial's.
+STARTING = 100.0
+
 
 class Died(Exception):
     """The process ended or had to be ended; the message says how."""
@@ -23,8 +26,8 @@ class Worker:
 
     def call(self, name: str, patience: float) -> Any:
         """What the function returns; Died if it takes longer than `patience` seconds, or the process does not come back."""
-        pipe = self._open()
         try:
+            pipe = self._open()
             pipe.send(name)
             if not pipe.poll(patience):
                 raise Died(f"no answer within {patience:.0f} s")
@@ -51,11 +54,14 @@ class Worker:
             self._process = context.Process(target=_serve, args=(self._function, theirs), daemon=False)
             self._process.start()
             theirs.close()
+            if self._pipe.poll(STARTING):
+                self._pipe.recv()
         assert self._pipe is not None
         return self._pipe
 
 
 def _serve(function: Callable[[str], Any], pipe: Connection) -> None:
     with contextlib.suppress(EOFError, KeyboardInterrupt):
+        pipe.send("ready")
         while True:
             pipe.send(function(pipe.recv()))

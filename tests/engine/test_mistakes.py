@@ -74,10 +74,10 @@ def test_a_library_that_raises_costs_a_solve_and_the_session_can_be_opened_anew(
             raise OwnError("no memory left")
 
         patch.setattr(LIBRARY_CALLS[name][0], broken)
-        failed = session.solve(Limits(seconds=20.0))
+        failed = session.solve(Limits(seconds=200.0))
     assert failed.status.name == "FAILED"
     assert "OwnError: no memory left" in failed.message
     session.reopen()
     # Its edits are remembered.
-    assert session.solve(Limits(seconds=20.0)).x == pytest.approx([0.0, 0.5], abs=1e-6)
+    assert session.solve(Limits(seconds=200.0)).x == pytest.approx([0.0, 0.5], abs=1e-6)
     session.close()

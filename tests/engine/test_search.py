@@ -16,6 +16,7 @@ from dcembed.engine.outcome import Outcome
 from dcembed.engine.search import loop as search
 from dcembed.engine.search import patience
 from dcembed.engine.search.flat import is_flat
+from dcembed.run.clock import Clock
 from dcembed.run.journal import Step
 from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
 
@@ -39,6 +40,10 @@ def patched(monkeypatch, statuses=(), num_steps: int = 3) -> list[np.ndarray]:
 
     monkeypatch.setattr(search, "run_start", run_start)
     return begun
+
+
+def let_time_pass(clock: Clock, seconds: float) -> None:
+    clock._began -= seconds
 
 
 def run(options: dict, problem=BOX, start=None) -> dcembed.Result:
@@ -75,14 +80,21 @@ def test_until_the_limit_means_until_the_limit(monkeypatch):
     begun = patched(monkeypatch)
     monkeypatch.setattr(patience, "MAX_FRUITLESS_STARTS", 0)
     monkeypatch.setattr(patience, "MAX_FRUITLESS_WORK", 0)
-    run({"time_limit": 1.0})
+    run({"time_limit": 1000.0})
     assert len(begun) == 1
     begun.clear()
-    result = run({"search": "until-limit", "time_limit": 1.0})
-    assert result.seconds >= 1.0
-    assert len(begun) > 1
+    start = search.run_start
+
+    def start_and_wait(problem, point, steps, settled, journal):
+        let_time_pass(journal.clock, 100.0)
+        return start(problem, point, steps, settled, journal)
+
+    monkeypatch.setattr(search, "run_start", start_and_wait)
+    result = run({"search": "until-limit", "time_limit": 950.0})
+    assert result.seconds >= 950.0
+    assert len(begun) == 10
     assert result.status is Status.TIME_LIMIT
-    assert result.reason == f"the time limit was reached after {len(begun)} starts"
+    assert result.reason == "the time limit was reached after 10 starts"
 
 
 def test_a_time_limit_among_further_starts_leaves_a_settled_point_settled(monkeypatch):
@@ -92,19 +104,18 @@ def test_a_time_limit_among_further_starts_leaves_a_settled_point_settled(monkey
         begun.append(point)
         if steps.start == 0:
             return Outcome(Status.LOCALLY_SOLVED, point, point)
-        while journal.clock.ended() is None:
-            pass
+        let_time_pass(journal.clock, 1000.0)
         return Outcome(Status.TIME_LIMIT, point, worse)
 
     monkeypatch.setattr(search, "run_start", run_start)
     worse = None
-    assert run({"time_limit": 1.0}).status is Status.LOCALLY_SOLVED
+    assert run({"time_limit": 1000.0}).status is Status.LOCALLY_SOLVED
     assert len(begun) == 2
     begun.clear()
     # A better point that has not been settled is another matter.
     embedded = eliminate(BOX[0], [BOX[1]])
     worse = min((measure_point(embedded, w) for w in np.random.default_rng(0).uniform(-2, 2, (500, 2))), key=lambda point: point.objective)
-    assert run({"time_limit": 1.0}, start=[1.9, 1.9, 0.0]).status is Status.TIME_LIMIT
+    assert run({"time_limit": 1000.0}, start=[1.9, 1.9, 0.0]).status is Status.TIME_LIMIT
 
 
 def test_the_users_starts_come_first_and_ours_follow(monkeypatch):

@@ -73,7 +73,7 @@ def test_a_start_in_another_process_ends_at_the_same_point(tmp_path):
         f"outcome, _ = started(*pickle.load(open({str(path)!r}, 'rb')))\n"
         f"pickle.dump(outcome, open({str(path)!r}, 'wb'))\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=200)
     assert same(expected, pickle.loads(path.read_bytes()))
 
 

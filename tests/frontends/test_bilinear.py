@@ -11,7 +11,7 @@ from tests.frontends.problems import PriceTimesDemand as Sale
 import dcembed
 from dcembed.frontends.files_ import ModelFile, NetworkEntry, extract
 
-QUICK = {"verbose": False, "max_starts": 2, "time_limit": 60.0}
+QUICK = {"verbose": False, "max_starts": 2, "time_limit": 200.0}
 
 
 def with_gurobipy(tmp_path):

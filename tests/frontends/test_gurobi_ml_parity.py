@@ -135,7 +135,7 @@ DATA = {"pricing": pricing_data, "attack": attack_data, "alloy": alloy_data}
 
 @pytest.fixture
 def env():
-    with gp.Env(params={"OutputFlag": 0, "Threads": 1, "TimeLimit": 60}) as env:
+    with gp.Env(params={"OutputFlag": 0, "Threads": 1, "TimeLimit": 240}) as env:
         yield env
 
 

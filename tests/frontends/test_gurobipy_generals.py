@@ -183,7 +183,7 @@ def test_the_optimum_is_gurobis_and_gurobi_holds_the_point(use, env, model, tmp_
     before = written(model, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = optimize(model, max_starts=1, time_limit=20.0)
+        result = optimize(model, max_starts=1, time_limit=200.0)
     assert result.is_feasible
     assert model.ObjVal == pytest.approx(best, abs=1e-4)
     assert result.objective == pytest.approx(model.ObjVal, abs=1e-6)

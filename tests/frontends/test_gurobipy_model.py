@@ -56,7 +56,7 @@ def test_the_subclass_solves_with_or_without_networks(env):
         predictor = add_predictor_constr(model, NETWORK, x)
         model.setObjective(predictor.output.sum())
         seen = []
-        result = model.optimize(lambda iteration: seen.append(iteration.number), time_limit=30)
+        result = model.optimize(lambda iteration: seen.append(iteration.number), time_limit=200)
         assert result.is_feasible
         assert seen
         assert model.ObjVal == pytest.approx(result.objective)

@@ -119,7 +119,7 @@ def test_options_come_from_everywhere(capfd):
     assert str(solver.solve(m, max_iterations=50).solver.termination_condition) == "locallyOptimal"
     assert str(solver.solve(m, options={"max_iterations": 50}).solver.termination_condition) == "locallyOptimal"
     assert capfd.readouterr().out == ""
-    solver.solve(m, tee=True, timelimit=60)
+    solver.solve(m, tee=True, timelimit=200)
     assert "penalty convex-concave procedure" in capfd.readouterr().out
     assert pyo.SolverFactory("dcembed:scip").solve(build_milp()).solver.name.endswith("on scip")
     with pytest.raises(OptionError, match="unknown option 'time_limt'"):

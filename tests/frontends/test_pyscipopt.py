@@ -73,7 +73,7 @@ WRITERS = dict(zip(PROBLEMS, (write_qp, write_milp, write_miqp), strict=True))
 def test_the_three_problems_give_what_their_matrices_give(problem, model, tmp_path):
     predictor = WRITERS[problem](model)
     before = written(model, tmp_path), written(model, tmp_path, "cip")
-    result = optimize(model, time_limit=60)
+    result = optimize(model, time_limit=200)
     reference = dcembed.solve(*problem.matrices(), options={"verbose": False})
     assert result.program.sense * result.objective == pytest.approx(reference.objective, abs=1e-6)
     assert (written(model, tmp_path), written(model, tmp_path, "cip")) == before
@@ -229,7 +229,7 @@ def test_a_model_that_nobody_uses_is_freed():
 
 def test_without_pyscipopt_the_command_that_installs_it_is_told():
     code = "import sys; sys.modules['pyscipopt'] = None; import dcembed.pyscipopt"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=200)
     assert run.returncode == 1
     assert (
         'MissingPackageError: dcembed.pyscipopt needs the package pyscipopt, which is not installed. Run: pip install "dcembed[scip]"'

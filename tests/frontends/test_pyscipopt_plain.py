@@ -218,17 +218,25 @@ def test_copies_without_the_network_are_not_made(way):
 
 
 SCRIPT = """
-import os, signal, sys, threading
+import os, signal, sys
 import pyscipopt
 from tests.frontends.problems import make_network
 from dcembed.frontends.pyscipopt_plugin import hook
 from dcembed.pyscipopt import add_predictor_constr
+from dcembed.run.journal import Journal
 
+step = Journal.step
+
+def press(journal, *arguments):
+    Journal.step = step
+    os.kill(os.getpid(), signal.SIGINT)
+    return step(journal, *arguments)
+
+Journal.step = press
 model = pyscipopt.Model()
 x = [model.addVar(lb=-1, ub=1) for _ in range(20)]
 predictor = add_predictor_constr(model, make_network(20, (60, 60), 0), x)
 model.setObjective(predictor.output[0, 0])
-threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 model.optimize()
 assert hook(model).result.status.name == "INTERRUPTED", hook(model).result
 assert model.getStatus() == "userinterrupt"
@@ -238,5 +246,5 @@ sys.kept = model
 
 
 def test_ctrl_c_is_heard_and_a_model_alive_at_exit_does_not_crash():
-    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=200, cwd=ROOT)
     assert run.returncode == 0, run.stderr

@@ -61,6 +61,7 @@ def batch_norm(num_features, **options):
     return layer
 
 
+torch.manual_seed(0)
 LAYERS = {
     "ReLU": nn.ReLU(),
     "ReLU inplace": nn.ReLU(inplace=True),

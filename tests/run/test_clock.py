@@ -45,21 +45,21 @@ def test_a_request_to_stop_is_heard_while_a_solver_works(name, how):
     if not is_installed(BACKENDS[name]):
         pytest.skip(f"{name} is not installed")
     event = threading.Event()
-    clock = Clock(20.0, event)
+    clock = Clock(100.0, event)
     session = BACKENDS[name].open(ENDLESS, SessionOptions())
     with hear_interrupts(clock):
         after(0.2, how or event.set)
         solution = session.solve(clock.limits())
     session.close()
     assert clock.is_stopped
-    assert clock.seconds < 20.0
+    assert clock.seconds < 100.0
     assert solution.status in (SolveStatus.FEASIBLE, SolveStatus.INTERRUPTED)
 
 
 @pytest.mark.parametrize("how", [interrupt, stop, None])
 def test_a_run_that_is_stopped_says_so_and_keeps_its_point(how):
     event = threading.Event()
-    options = quiet(search="until-limit", time_limit=30.0, stop=event, callback=lambda record: (how or event.set)())
+    options = quiet(search="until-limit", time_limit=100.0, stop=event, callback=lambda record: (how or event.set)())
     result = dcembed.solve(*problem(), options=options)
     assert result.status is Status.INTERRUPTED
     assert result.is_feasible
@@ -71,15 +71,15 @@ def test_a_run_in_another_thread_is_stopped_from_here():
 
     def callback(record: dcembed.Iteration) -> None:
         began.set()
-        stopped.wait(30.0)
+        stopped.wait(100.0)
 
     options = quiet(search="until-limit", time_limit=60.0, callback=callback)
     thread = threading.Thread(target=lambda: results.append(dcembed.solve(*problem(), options=options)))
     thread.start()
-    assert began.wait(30.0)
+    assert began.wait(100.0)
     stop()
     stopped.set()
-    thread.join(30.0)
+    thread.join(100.0)
     assert results[0].status is Status.INTERRUPTED
 
 
@@ -88,11 +88,11 @@ def test_a_run_inside_another_ends_with_it_at_ctrl_c():
 
     def callback(record: dcembed.Iteration) -> None:
         if not inner:
-            options = quiet(search="until-limit", time_limit=30.0, callback=lambda record: interrupt())
+            options = quiet(search="until-limit", time_limit=100.0, callback=lambda record: interrupt())
             inner.append(dcembed.solve(*problem(), options=options))
 
     before = signal.getsignal(signal.SIGINT)
-    outer = dcembed.solve(*problem(), options=quiet(search="until-limit", time_limit=30.0, callback=callback))
+    outer = dcembed.solve(*problem(), options=quiet(search="until-limit", time_limit=100.0, callback=callback))
     assert inner[0].status is outer.status is Status.INTERRUPTED
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -114,17 +114,18 @@ def test_an_event_that_is_set_before_ends_the_run_at_once():
 
 def test_the_end_of_python_waits_for_a_run_in_a_daemon_thread():
     code = (
-        "import sys, threading, time, dcembed; from run.test_clock import ENDLESS\n"
+        "import sys, threading, time, dcembed; from dcembed.run import clock; from run.test_clock import ENDLESS\n"
         "from dcembed import Embedding, build_mlp\n"
         "net = build_mlp([[[1.0]], [[1.0]]], [[0.0], [0.0]])\n"
         "program = dcembed.Program(ENDLESS.cost, rows=ENDLESS.rows, row_lb=ENDLESS.row_lb, row_ub=ENDLESS.row_ub, lb=ENDLESS.lb,\n"
         "    ub=ENDLESS.ub, integer=ENDLESS.integer)\n"
         "run = lambda: dcembed.solve(program, Embedding(net, [0], [60]), options=dcembed.Options(verbose=False))\n"
         "threading.Thread(target=run, daemon=True).start()\n"
+        "while not clock._running: time.sleep(0.01)\n"
         "time.sleep(1.0)\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=200, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -137,7 +138,7 @@ def test_a_forked_process_solves_too(name):
     before, child = run(), os.fork()
     if child == 0:
         os._exit(0 if run().status is before.status else 1)
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + 100.0
     while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
         time.sleep(0.02)
     if ended == (0, 0):

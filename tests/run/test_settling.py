@@ -168,7 +168,7 @@ def test_the_engine_does_not_profit_from_the_tolerance(sign, tangents):
 
 def check_profit(solve, sign, **more):
     program, embedding = margin(sign)
-    result = solve(program, embedding, options=quiet(feasibility_tol=TOL, time_limit=3.0, max_iterations=30, **more))
+    result = solve(program, embedding, options=quiet(feasibility_tol=TOL, time_limit=np.inf, max_iterations=30, **more))
     assert result.is_feasible
     for (_, objective), x in zip(result.incumbents, result.incumbent_points, strict=True):
         assert sign * objective >= OPTIMUM - 1e-9

@@ -192,7 +192,8 @@ def test_a_long_solve_can_be_stopped(name, kind, how):
     began = time.monotonic()
     limits = Limits(seconds=0.5) if how == "time limit" else Limits(interrupted=lambda: time.monotonic() > began + 0.5)
     solution = solve(name, program, limits)
-    assert time.monotonic() - began < 2.5
+    # It would go on for many minutes.
+    assert time.monotonic() - began < 30.0
     stopped = SolveStatus.TIME_LIMIT if how == "time limit" else SolveStatus.INTERRUPTED
     assert solution.status is (SolveStatus.FEASIBLE if solution.x is not None else stopped)
     assert solution.x is None or verify(program, [], solution.x).violation < 1e-5
@@ -380,7 +381,7 @@ def test_improving_points_are_reported_in_the_thread_of_the_caller(name):
 @pytest.mark.parametrize("name", [backend_parameter(name) for name in BACKENDS if "MILP" in BACKENDS[name].classes])
 def test_a_limit_of_nodes_ends_a_mixed_integer_solve_in_the_same_place_every_time(name):
     program = market_split()
-    limits = replace(UNLIMITED, seconds=60.0, nodes=3)
+    limits = replace(UNLIMITED, seconds=200.0, nodes=3)
     ends = [solve(name, program, limits) for _ in range(2)]
     assert ends[0].status is not SolveStatus.OPTIMAL
     assert ends[0].status in (SolveStatus.FEASIBLE, SolveStatus.TIME_LIMIT)

@@ -11,7 +11,7 @@ from dcembed import ConeConstraint, Indicator, Program
 from dcembed.solvers import BACKENDS, Limits, SessionOptions, is_installed
 from dcembed.solvers.failover import LastingSession, Solver
 
-LIMITS = Limits(seconds=20.0)
+LIMITS = Limits(seconds=200.0)
 HOST = {
     "rows": [[1.0, 1.0, 0.0], [1.0, 0.0, -1.0], [0.0, 1.0, 1.0], [1.0, 2.0, 3.0]],
     "row_lb": [-np.inf, 0.2, 0.6, -np.inf],

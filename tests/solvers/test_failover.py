@@ -18,7 +18,7 @@ from dcembed.solvers.failover import LastingSession, Solver
 from problems import binary_problem, quiet, random_mlp
 
 HIGHS = BACKENDS["highs"]
-LIMITS = Limits(seconds=20.0)
+LIMITS = Limits(seconds=200.0)
 
 
 class Faulty:

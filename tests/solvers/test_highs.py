@@ -73,7 +73,7 @@ def test_rows_in_the_middle_keep_their_place():
 
 def test_a_mip_start_is_used():
     hard = planted_split()
-    limits = Limits(seconds=5.0)
+    limits = Limits(seconds=200.0)
     solution = open_session(hard.program).solve(limits, hard.inside)
     assert solution.status is SolveStatus.OPTIMAL
     assert hard.program.objective(solution.x) == pytest.approx(0.0, abs=1e-6)
@@ -87,7 +87,7 @@ def test_a_mip_start_is_used_again_after_an_edit():
     session.solve(UNLIMITED, hard.inside)
     cost = hard.program.cost * 2
     session.set_cost(cost, 0.0)
-    assert session.solve(Limits(seconds=5.0), hard.inside).status is SolveStatus.OPTIMAL
+    assert session.solve(Limits(seconds=200.0), hard.inside).status is SolveStatus.OPTIMAL
 
 
 def is_over(deadline: float) -> bool:
@@ -106,12 +106,15 @@ def test_a_long_mip_without_a_point_stops_in_time(how):
         began = time.monotonic()
         limits = Limits(seconds=0.3) if how == "time limit" else Limits(interrupted=partial(is_over, began + 0.3))
         solution = session.solve(limits)
-        assert time.monotonic() - began < 0.3 + 1.5
+        # It would go on for many minutes.
+        assert time.monotonic() - began < 30.0
         assert solution.status is (SolveStatus.TIME_LIMIT if how == "time limit" else SolveStatus.INTERRUPTED)
         assert solution.x is None
 
 
-def test_a_session_goes_on_after_a_time_limit_and_an_interrupt():
+def test_a_session_goes_on_after_a_time_limit_and_an_interrupt(monkeypatch):
+    # However busy the machine is: what is left behind would not go on.
+    monkeypatch.setattr(highs_, "GRACE_SECONDS", 60.0)
     program = market_split()
     session = open_session(program)
     for limits in (Limits(seconds=0.2), Limits(interrupted=lambda: True), Limits(seconds=0.2)):
@@ -123,14 +126,19 @@ def test_a_session_goes_on_after_a_time_limit_and_an_interrupt():
     assert session.solve(UNLIMITED).status is SolveStatus.OPTIMAL
 
 
-def test_each_solve_has_the_whole_time_limit():
-    # The clock of HiGHS runs on over its solves: it is past the last limit when the last solve begins.
+def test_each_solve_has_the_whole_time_limit(monkeypatch):
     session, rng = open_session(staircase(n=150, m=300)), np.random.default_rng(2)
-    for _ in range(8):
+    shown = []
+    for _ in range(3):
         session.set_cost(rng.normal(size=150), 0.0)
         session.solve(UNLIMITED)
-    session.set_cost(rng.normal(size=150), 0.0)
-    assert session.solve(Limits(seconds=session._highs.getRunTime() / 2)).status is SolveStatus.OPTIMAL
+        shown.append(session._highs.getRunTime())
+    # The clock of HiGHS runs on over its solves, and its limit is a time on that clock.
+    assert 0 < shown[0] < shown[1] < shown[2]
+    monkeypatch.setattr(session._highs, "getRunTime", lambda: 5000.0)
+    assert session.solve(Limits(seconds=200.0)).status is SolveStatus.OPTIMAL
+    _, limit = session._highs.getOptionValue("time_limit")
+    assert 5000.0 < limit <= 5200.0
 
 
 def test_a_failed_solve_is_tried_once_more_from_scratch(monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from concurrent.futures import Future
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,7 +55,7 @@ def test_a_model_that_cannot_be_built_in_time_is_a_time_limit():
     n = 3000
     program = Program(np.ones(n), rows=sp.random_array((n, n), density=0.05, rng=np.random.default_rng(0)), row_lb=-1.0, lb=-1.0, ub=1.0)
     session = BACKENDS["scip"].open(program, SessionOptions())
-    solution = session.solve(Limits(seconds=0.05))
+    solution = session.solve(Limits(seconds=0.005))
     assert solution.status is SolveStatus.TIME_LIMIT
     assert solution.x is None
     assert "not ready" in solution.message
@@ -64,10 +66,18 @@ def test_a_solve_that_does_not_stop_is_left_behind(monkeypatch):
 
     endless: Future = Future()
     left: list = []
-    monkeypatch.setattr(scip_._THREADS, "submit", lambda work: endless)
+    # Every look at the clock is a second later; the solve itself takes longer than there is time.
+    looks, passed = itertools.count(), [0.0]
+
+    def submit(work):
+        passed[0] += 1e6
+        return endless
+
+    monkeypatch.setattr(scip_, "time", SimpleNamespace(monotonic=lambda: passed[0] + next(looks)))
+    monkeypatch.setattr(scip_._THREADS, "submit", submit)
     monkeypatch.setattr(scip_, "leave_behind", left.append)
     session = BACKENDS["scip"].open(example("LP").program, SessionOptions())
-    assert session.solve(Limits(seconds=0.1)).status is SolveStatus.TIME_LIMIT
+    assert session.solve(Limits(seconds=1e5)).status is SolveStatus.TIME_LIMIT
     assert session.solve(Limits(interrupted=lambda: True)).status is SolveStatus.INTERRUPTED
     # The end of the process waits for the first; the second was interrupted before it began.
     assert len(left) == 1

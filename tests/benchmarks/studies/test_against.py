@@ -49,11 +49,11 @@ def test_an_instance_comes_out_of_its_files_as_it_went_in(name, size, tmp_path):
 
 def test_the_same_source_elsewhere_agrees(checkout):
     console = Console(record=True, width=200)
-    (one,) = compare_with(checkout, [read_case("qp-8x3x2", 20.0)], 2, console)
+    (one,) = compare_with(checkout, [read_case("qp-8x3x1", 200.0)], 2, console)
     assert agreement(one.new, one.old) == "yes"
     assert len(one.new) == len(one.old) == 2
     assert all(run.objective < 0 < min(run.processor_seconds, run.wall_seconds, run.num_subproblems) for run in (*one.new, *one.old))
-    row = next(line for line in console.export_text().splitlines() if "qp-8x3x2" in line)
+    row = next(line for line in console.export_text().splitlines() if "qp-8x3x1" in line)
     assert "yes" in row
 
 
@@ -61,9 +61,9 @@ def test_a_state_that_fails_is_told_with_its_reason(checkout):
     with (checkout / "src" / "dcembed" / "engine" / "solve.py").open("a") as file:
         file.write('\nraise RuntimeError("this state is broken")\n')
     console = Console(record=True, width=200)
-    (one,) = compare_with(checkout, [read_case("qp-8x3x2", 20.0)], 1, console)
+    (one,) = compare_with(checkout, [read_case("qp-8x3x1", 200.0)], 1, console)
     assert agreement(one.new, one.old) == "failed"
-    assert "qp-8x3x2, old: RuntimeError: this state is broken" in console.export_text()
+    assert "qp-8x3x1, old: RuntimeError: this state is broken" in console.export_text()
 
 
 def test_a_case_that_used_up_its_time_is_marked(checkout):

@@ -18,5 +18,5 @@ def test_the_files_and_functions_that_time_is_booked_to_exist():
 
 def test_the_short_name_starts_the_study():
     command = [sys.executable, "-m", "benchmarks.engine", "--help"]
-    run = subprocess.run(command, cwd=BENCHMARKS.parent, capture_output=True, text=True, check=True, timeout=120)
+    run = subprocess.run(command, cwd=BENCHMARKS.parent, capture_output=True, text=True, check=True, timeout=200)
     assert "--against PATH" in run.stdout

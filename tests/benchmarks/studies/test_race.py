@@ -20,7 +20,8 @@ from benchmarks.studies.race_cases import Case, find_cases, pooling_cases
 from benchmarks.studies.race_table import Contest, Lap, build_table
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
 
-TINY = Case("tiny", partial(build_qp, "8x3x2", 0), ("dcembed", "pgd"), 2.0)
+# Both come to an end by themselves, whatever the speed of the machine; nothing that they are compared by is a matter of time.
+TINY = Case("tiny", partial(build_qp, "8x3x1", 0), ("dcembed", "complementarity"), 100.0)
 
 
 def rendered(contest: Contest) -> str:
@@ -31,15 +32,15 @@ def rendered(contest: Contest) -> str:
 
 
 def test_contestants_run_on_the_same_problem_and_are_measured_here():
-    contest = hold(TINY, TINY.methods, before=PACKAGE.parents[1], repeats=1, time_limit=1.5)
-    assert contest.case.time_limit == 1.5
-    assert {name: len(laps) for name, laps in contest.laps.items()} == {"dcembed": 1, "pgd": 1, "before": 1}
+    contest = hold(TINY, TINY.methods, before=PACKAGE.parents[1], repeats=1, time_limit=200.0)
+    assert contest.case.time_limit == 200.0
+    assert {name: len(laps) for name, laps in contest.laps.items()} == {"dcembed": 1, "complementarity": 1, "before": 1}
     assert contest.initial == 0.0
     ours, before = contest.laps["dcembed"][0], contest.laps["before"][0]
     assert ours.objective == before.objective
     assert contest.best_known <= ours.objective < 0
     assert ours.num_steps >= ours.num_first > 0
-    for lap in (ours, before, *contest.laps["pgd"]):
+    for lap in (ours, before, *contest.laps["complementarity"]):
         processor, wall, objectives = np.array(lap.trace).T
         assert (np.diff(processor) >= 0).all()
         assert (np.diff(wall) >= 0).all()
@@ -48,11 +49,13 @@ def test_contestants_run_on_the_same_problem_and_are_measured_here():
         assert lap.wall_seconds > 0
     assert contest.host_seconds > 0
     shown = rendered(contest)
-    assert all(word in shown for word in ("tiny", "dcembed", "pgd", "before", *(laps[0].status for laps in contest.laps.values())))
+    assert all(
+        word in shown for word in ("tiny", "dcembed", "complementarity", "before", *(laps[0].status for laps in contest.laps.values()))
+    )
 
 
 def test_a_method_that_fails_is_told_with_its_reason():
-    contest = hold(TINY, ("awasthi",), before=None, repeats=1, time_limit=1.0)
+    contest = hold(TINY, ("awasthi",), before=None, repeats=1, time_limit=100.0)
     assert "takes a network in a scalar objective only" in contest.laps["awasthi"][0].status
     assert not contest.laps["awasthi"][0].trace
     # The table has little room for it, over several lines.
@@ -110,7 +113,7 @@ def test_a_case_whose_data_is_missing_is_left_out_and_the_others_run(monkeypatch
         raise MissingDataError("Fetch it.")
 
     gone = Case("gone-1", missing, ("dcembed",), 1.0)
-    monkeypatch.setattr(race_cases, "FAMILIES", {"made": lambda: [gone, replace(TINY, methods=("dcembed",))]})
+    monkeypatch.setattr(race_cases, "FAMILIES", {"made": lambda: [gone, replace(TINY, methods=("complementarity",))]})
     main([])
     shown = capsys.readouterr().out
     assert "gone-1 is left out. Fetch it." in shown
