@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dcembed import Program
+from dcembed import ConeConstraint, Program
 from dcembed.solvers import BACKENDS, Limits, SessionOptions, work
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.solvers.remote import RemoteSession
@@ -39,6 +39,11 @@ def test_large_dense_ones_do_not(name):
 def test_dense_rows_count_like_a_dense_objective():
     assert is_long("clarabel", dense_qp(100, 1500))
     assert not is_long("piqp", dense_qp(100, 1500))
+
+
+@pytest.mark.parametrize(("name", "num_entries"), [("clarabel", 400), ("scip", 1000), ("gurobi", 3000)])
+def test_dense_cones_count_like_dense_rows(name, num_entries):
+    assert is_long(name, Program(np.ones(1000), cones=[ConeConstraint(np.ones((num_entries, 1000)), np.ones(num_entries))]))
 
 
 def test_large_sparse_ones_stay_here_with_a_row_over_all_columns():

@@ -41,13 +41,13 @@ class Pattern:
 
     @property
     def num_rows(self) -> int:
-        """Rows as they are now."""
-        return self.first + int(self.tail.shape[0])
+        """Rows as they are now, those of cones among them."""
+        return self.first + int(self.tail.shape[0]) + sum(int(cone.matrix.shape[0]) for cone in self.program.cones)
 
     @property
     def num_entries(self) -> int:
-        """Coefficients of the rows."""
-        return int(self.program.rows.indptr[self.first]) + int(self.tail.nnz)
+        """Coefficients of the rows and cones."""
+        return int(self.program.rows.indptr[self.first]) + int(self.tail.nnz) + sum(int(cone.matrix.nnz) for cone in self.program.cones)
 
     @property
     def num_quadratic(self) -> int:
