@@ -95,3 +95,10 @@ def test_a_special_case_against_its_oracle(name):
 def test_a_prediction_behind_an_indicator_needs_no_bounds_of_its_own():
     trial = attempt("special:9", **SHORT)
     assert not trial.faults, trial
+
+
+@pytest.mark.patient
+def test_starts_find_a_feasible_point_although_the_objective_leads_away_from_it():
+    # Predictions between two sides 1e-3 apart: at an estimated penalty every start leaves the points that all but hold.
+    program, embeddings = to_dcembed(draw("SOCP", 1004))
+    assert dcembed.solve(program, embeddings, options={"verbose": False, "max_starts": 7}).is_feasible

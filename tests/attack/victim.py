@@ -18,7 +18,7 @@ NUM_INPUTS = 5
 
 
 def build(family: str, size: int, seed: int) -> tuple[dcembed.Program, dcembed.Embedding]:
-    """A feasible problem with `size` columns besides the prediction: dense rows, a dense Q (QP), binaries (MILP)."""
+    """A feasible problem with `size` columns besides the prediction: dense rows, a dense Q (QP), binaries (MI), a dense cone (SOCP)."""
     rng = np.random.default_rng(seed)
     weights = [rng.normal(size=(12, NUM_INPUTS)), rng.normal(size=(12, 12)) / 3.5, rng.normal(size=(1, 12))]
     network = dcembed.build_mlp(weights, [rng.normal(size=12), rng.normal(size=12), None])
@@ -26,18 +26,19 @@ def build(family: str, size: int, seed: int) -> tuple[dcembed.Program, dcembed.E
     rows = np.hstack([rng.normal(size=(num_rows, size)), np.zeros((num_rows, 1))])
     lb, ub = np.append(np.full(size, -1.0), -np.inf), np.append(np.full(size, 1.0), np.inf)
     integer = np.zeros(n, dtype=bool)
-    if family == "MILP":
+    if family.startswith("MI"):
         integer[NUM_INPUTS:size:2] = True
         lb[integer] = 0.0
     middle = rows @ np.where(integer, 0.5, 0.0)
     program = dcembed.Program(
         cost=np.append(rng.normal(size=size), 1.0),
-        quadratic=_dense(rng, n) if family == "QP" else None,
+        quadratic=_dense(rng, n) if family.endswith("QP") else None,
         rows=rows,
         row_ub=middle + 0.1 * np.sqrt(size),
         lb=lb,
         ub=ub,
         integer=integer,
+        cones=[_cone(rng, middle.size, np.where(integer, 0.5, 0.0))] if family.endswith("SOCP") else [],
     )
     return program, dcembed.Embedding(network, np.arange(NUM_INPUTS), [size])
 
@@ -49,6 +50,14 @@ def _dense(rng: np.random.Generator, n: int) -> np.ndarray:
     quadratic = factor @ factor.T / n
     quadratic[np.arange(n - 1), np.arange(n - 1)] += 1.0
     return quadratic
+
+
+def _cone(rng: np.random.Generator, num_entries: int, middle: np.ndarray) -> dcembed.ConeConstraint:
+    """||F (w - middle)|| <= a radius that cuts off the corners of the box; the prediction is not in it."""
+    factor = rng.normal(size=(num_entries, middle.size)) / np.sqrt(middle.size)
+    factor[:, -1] = 0.0
+    matrix = np.vstack([np.zeros(middle.size), factor])
+    return dcembed.ConeConstraint(matrix, np.append(0.3 * np.sqrt(num_entries), -factor @ middle))
 
 
 def main(family: str, size: str, backend: str, seed: str, time_limit: str) -> None:

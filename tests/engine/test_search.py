@@ -289,3 +289,18 @@ def test_a_single_start_is_never_left(monkeypatch):
         made = [(record.start, record.number) for record in result.history]
         assert made == sorted(made)
         assert max(number for start, number in made if start == 0) > 1
+
+
+@pytest.mark.parametrize(("limit", "given"), [(-1e6, None), (-1e6, 2.0), (np.inf, None)])
+def test_every_other_start_has_a_firm_penalty_while_nothing_feasible_is_known_and_none_is_given(monkeypatch, limit, given):
+    penalties = []
+
+    def run_start(problem, point, steps, settled, journal):
+        penalties.append(problem.options.initial_penalty)
+        best = point if point.is_feasible(1e-5) else None
+        return Outcome(Status.LOCALLY_SOLVED if best else Status.LOCALLY_INFEASIBLE, point, best, num_steps=problem.options.max_iterations)
+
+    monkeypatch.setattr(search, "run_start", run_start)
+    run({"max_starts": 8, "initial_penalty": given}, box_problem(random_mlp(0, (2, 8, 1)), np.ones(2), 1.0, limit=limit))
+    firm = [number for number, penalty in enumerate(penalties) if penalty != given]
+    assert firm == ([3, 5, 7] if limit < 0 and given is None else [])

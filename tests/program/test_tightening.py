@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcembed import Program, QuadraticConstraint
+from dcembed import ConeConstraint, Program, QuadraticConstraint
 from dcembed.program import tightening
 from dcembed.program.tightening import tighten
 from strategies import seeds
@@ -144,5 +144,15 @@ def test_a_large_full_quadratic_constraint_is_left_out(monkeypatch):
     one, both = (Program(np.zeros(3), lb=0.0, ub=9.0, quadratic_constraints=curves) for curves in ([tilted], [ball, tilted]))
     assert (tighten(one).ub < 9.0).all()
     monkeypatch.setattr(tightening, "EIGEN_COLUMNS", 2)
+    assert (tighten(one).ub == 9.0).all()
+    assert tighten(both).ub == pytest.approx(2.0)
+
+
+def test_large_cones_are_left_out_and_small_ones_are_not(monkeypatch):
+    small = ConeConstraint(np.vstack([np.zeros(3), np.eye(3)]), [2.0, 0.0, 0.0, 0.0])
+    large = ConeConstraint(np.vstack([np.zeros(3), np.eye(3), np.ones((3, 3))]), [1.0, *np.zeros(6)])
+    one, both = (Program(np.zeros(3), lb=0.0, ub=9.0, cones=cones) for cones in ([large], [small, large]))
+    assert tighten(both).ub == pytest.approx(1.0)
+    monkeypatch.setattr(tightening, "CONE_ENTRIES", 3)
     assert (tighten(one).ub == 9.0).all()
     assert tighten(both).ub == pytest.approx(2.0)

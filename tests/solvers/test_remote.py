@@ -260,3 +260,17 @@ def test_more_threads_than_processors_are_not_started(monkeypatch):
     monkeypatch.setattr(base, "num_processors", lambda: 2)
     assert SessionOptions(threads=64).num_threads == 2
     assert solve("highs", example("MILP").program, threads=64).status is SolveStatus.OPTIMAL
+
+
+def test_a_problem_that_is_not_solved_costs_no_process_of_its_own():
+    workers.end_all()
+    one, other = lasting("piqp", example("QP").program), lasting("piqp", example("QP").program)
+    one.open()
+    other.open()
+    assert len(workers._alive) == 1
+    # It was begun for whichever is solved first.
+    (begun,) = workers._alive
+    assert other.solve(UNLIMITED).status is SolveStatus.OPTIMAL
+    assert other._session.pid == begun.pid
+    other.close()
+    one.close()

@@ -127,3 +127,16 @@ def test_the_gap_at_which_a_search_stopped_is_reported():
     assert tight.gap <= 1e-4
     assert program.objective(tight.x) <= program.objective(loose.x)
     assert BACKENDS["scip"].open(program, SessionOptions()).solve(Limits(), relax=True).gap == 0.0
+
+
+@pytest.mark.parametrize("part", ["cone", "indicators"])
+def test_the_clock_is_heard_while_cones_and_indicators_are_handed_over(part):
+    cone = dcembed.ConeConstraint(np.vstack([np.zeros(30), np.eye(30)]), np.append(1.0, np.zeros(30)))
+    switches = [dcembed.Indicator(0, 1, np.ones(30), ub=1.0)] * 30
+    parts = {"cones": [cone]} if part == "cone" else {"indicators": switches}
+    program = Program(np.ones(30), lb=0.0, ub=1.0, integer=[0], **parts)
+    asked = []
+    limits = Limits(interrupted=lambda: asked.append(0) or len(asked) > 5)
+    solution = BACKENDS["scip"].open(program, SessionOptions()).solve(limits)
+    assert solution.status is SolveStatus.INTERRUPTED
+    assert "not ready" in solution.message

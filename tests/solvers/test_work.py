@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dcembed import Program
+from dcembed import ConeConstraint, Program
 from dcembed.solvers import BACKENDS, Limits, SessionOptions, work
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.solvers.remote import RemoteSession
@@ -31,14 +31,31 @@ def test_small_problems_stay_here():
         assert not any(is_long(name, example(kind).program) for kind in backend.classes)
 
 
-@pytest.mark.parametrize("name", ["piqp", "clarabel", "scip"])
-def test_large_dense_ones_do_not(name):
-    assert is_long(name, dense_qp(800))
+@pytest.mark.parametrize(("name", "size"), [("piqp", 1200), ("clarabel", 800), ("scip", 800)])
+def test_large_dense_ones_do_not(name, size):
+    assert is_long(name, dense_qp(size))
+
+
+def test_dense_ones_of_some_hundred_columns_are_over_before_a_process_has_begun():
+    assert not is_long("piqp", dense_qp(800, 80))
 
 
 def test_dense_rows_count_like_a_dense_objective():
     assert is_long("clarabel", dense_qp(100, 1500))
     assert not is_long("piqp", dense_qp(100, 1500))
+
+
+def test_highs_is_deaf_for_longer_where_it_searches():
+    # Measured at 800 and 1,500 dense columns: 0.8 and 1.4 s between two looks at the clock.
+    rows = np.ones((80, 800))
+    assert is_long("highs", Program(np.ones(800), rows=rows, integer=[0]))
+    assert not is_long("highs", Program(np.ones(800), rows=rows))
+    assert is_long("highs", Program(np.ones(2400), rows=np.ones((240, 2400))))
+
+
+@pytest.mark.parametrize(("name", "num_entries"), [("clarabel", 400), ("scip", 150), ("gurobi", 3000)])
+def test_dense_cones_count_like_dense_rows(name, num_entries):
+    assert is_long(name, Program(np.ones(1000), cones=[ConeConstraint(np.ones((num_entries, 1000)), np.ones(num_entries))]))
 
 
 def test_large_sparse_ones_stay_here_with_a_row_over_all_columns():

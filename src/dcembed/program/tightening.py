@@ -18,6 +18,8 @@ NUM_PASSES, MAX_ENTRIES = 5, 10_000_000
 CHUNK_ENTRIES = 500_000
 # Quadratic constraints over more columns are left out unless they are diagonal: to write one as a cone takes seconds.
 EIGEN_COLUMNS = 800
+# Cones with more coefficients are left out: each is three rows where it was one, and a dense one bounds a column hardly ever.
+CONE_ENTRIES = 200_000
 
 # Implied bounds are widened by this, relative to the size of what they are computed from, so that rounding never cuts a point off.
 SAFETY = 1e-9
@@ -58,11 +60,12 @@ def _parts(rows: sp.csr_array) -> list[slice]:
 
 
 def _cones(program: Program) -> ConeConstraint:
-    """Quadratic constraints, as cones where that is quick, and cones."""
+    """Quadratic constraints, as cones where that is quick, and cones that are not too large."""
     quick = [constraint for constraint in program.quadratic_constraints if _is_quick(constraint)]
-    if len(quick) == len(program.quadratic_constraints):
+    small = [cone for cone in program.cones if cone.matrix.nnz <= CONE_ENTRIES]
+    if len(quick) == len(program.quadratic_constraints) and len(small) == len(program.cones):
         return program.convex_rows
-    return stack_cones([*map(as_cone, quick), *program.cones], program.num_columns)
+    return stack_cones([*map(as_cone, quick), *small], program.num_columns)
 
 
 def _is_quick(constraint: QuadraticConstraint) -> bool:

@@ -112,7 +112,13 @@ class LastingSession:
                 return Solution(SolveStatus.FAILED, None, str(error))
 
     def open(self) -> None:
-        """Open the problem now, so that mistakes in it show at once; SolverLimitError if no installed backend carries it."""
+        """Open the problem now, so that mistakes in it show at once; SolverLimitError if no installed backend carries it.
+
+        One that belongs into another process is sent there when it is solved; many are not. A process begins meanwhile.
+        """
+        if self._belongs_elsewhere():
+            workers.prepare()
+            return
         # A library that fails here will do so again, or not, when the problem is solved.
         with self._surviving("it is opened again when it is needed"):
             try:

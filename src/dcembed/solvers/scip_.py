@@ -158,14 +158,14 @@ class ScipSession(EditedProgram):
         if relax:
             self._add_settled(model, columns)
         else:
-            self._add_indicators(model, columns)
+            self._add_indicators(model, columns, watch)
         self._add_curved(model, columns, watch)
         if with_objective:
             self._add_quadratic(model, columns, watch)
         return model, columns
 
-    def _add_indicators(self, model: pyscipopt.Model, columns: list[Any]) -> None:
-        for indicator in self._program.indicators:
+    def _add_indicators(self, model: pyscipopt.Model, columns: list[Any], watch: _Watch) -> None:
+        for indicator in watch(self._program.indicators):
             expression = _row(indicator.coefficients, 0, columns)
             binary, active = columns[indicator.column], indicator.value == 1
             if np.isfinite(indicator.ub):
@@ -192,8 +192,8 @@ class ScipSession(EditedProgram):
         cones = self._program.cone_rows
         for first, size in zip(cones.heads, cones.sizes, strict=True):
             entries = [model.addVar(f"c{i}", lb=0.0 if i == first else None) for i in range(first, first + size)]
-            for i, entry in enumerate(entries, first):
-                model.addCons(_row(cones.matrix, i, columns) - entry == -float(cones.offset[i]))
+            for i, entry in watch(enumerate(entries, first)):
+                _add_terms(model, model.addCons(-1.0 * entry == -float(cones.offset[i])), cones.matrix, i, columns)
             if size > 1:
                 model.addCons(pyscipopt.quicksum(entry * entry for entry in entries[1:]) <= entries[0] * entries[0])
 
@@ -345,6 +345,10 @@ def _add(model: pyscipopt.Model, matrix: sp.csr_array, i: int, columns: list[Any
         row = model.addCons((nothing <= float(ub)) >= float(lb))
     else:
         row = model.addCons(nothing <= float(ub) if np.isfinite(ub) else nothing >= float(lb))
+    _add_terms(model, row, matrix, i, columns)
+
+
+def _add_terms(model: pyscipopt.Model, row: Any, matrix: sp.csr_array, i: int, columns: list[Any]) -> None:
     entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
     for column, value in zip(matrix.indices[entries].tolist(), matrix.data[entries].tolist(), strict=True):
         model.addCoefLinear(row, columns[column], value)

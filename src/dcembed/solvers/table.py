@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from dcembed.errors import InputError, MissingPackageError, NoBackendError
 from dcembed.program.program import Program
 from dcembed.solvers.base import CLASSES, Backend, Session, SessionOptions
-from dcembed.solvers.work import array_seconds, clarabel_seconds, piqp_seconds, scip_seconds
+from dcembed.solvers.work import array_seconds, clarabel_seconds, highs_seconds, piqp_seconds, scip_seconds
 
 
 def _open_highs(program: Program, options: SessionOptions) -> Session:
@@ -44,7 +44,7 @@ def _open_gurobi(program: Program, options: SessionOptions) -> Session:
 BACKENDS: Mapping[str, Backend] = {
     backend.name: backend
     for backend in (
-        Backend("highs", "highspy", "pip install highspy", frozenset({"LP", "MILP"}), False, True, _open_highs, array_seconds),
+        Backend("highs", "highspy", "pip install highspy", frozenset({"LP", "MILP"}), False, True, _open_highs, highs_seconds),
         Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp, piqp_seconds),
         Backend(
             "clarabel",

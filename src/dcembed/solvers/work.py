@@ -20,13 +20,15 @@ HERE_SECONDS = 0.25
 
 # Measured on one slow core: factorizations per solve, and operations per second of dense and of sparse ones; Clarabel orders dense
 # rows less well than it could.
-NUM_FACTORIZATIONS, DENSE_RATE, PIQP_RATE, CLARABEL_RATE = 25, 8e9, 3e9, 1e9
-# Eigenvalues and vectors of a dense matrix, in operations per entry and column.
-EIGEN_FACTOR = 10
-# To hand a linear coefficient and a quadratic one to SCIP, term by term; any coefficient to solvers that take arrays.
-SCIP_LINEAR_SECONDS, SCIP_QUADRATIC_SECONDS, ARRAY_SECONDS = 4e-7, 1e-5, 1e-7
-# Dense factorizations are used up to this many columns if at least this share of all entries is nonzero.
-DENSE_COLUMNS, DENSE_SHARE = 600, 0.1
+NUM_FACTORIZATIONS, DENSE_RATE, PIQP_RATE, CLARABEL_RATE = 25, 2.5e10, 3e9, 1e9
+# Eigenvalues and vectors of a dense matrix, in operations per entry and column, and operations per second.
+EIGEN_FACTOR, EIGEN_RATE = 10, 8e9
+# To hand a linear coefficient and a quadratic one to SCIP, term by term, and to presolve it; any coefficient to solvers that take arrays.
+SCIP_LINEAR_SECONDS, SCIP_QUADRATIC_SECONDS, ARRAY_SECONDS = 2e-6, 1e-5, 1e-7
+# HiGHS does not look up while it presolves, nor in much of what it does at the root of a search: for each coefficient.
+HIGHS_SECONDS, HIGHS_SEARCH_SECONDS = 5e-7, 6e-6
+# Dense factorizations are used up to this many entries, 240 MB a matrix, if at least this share of all is nonzero.
+DENSE_ENTRIES, DENSE_SHARE = 30_000_000, 0.1
 # Rows and columns with more entries than this many times the root of their number are eliminated last.
 DENSE_FACTOR = 10.0
 
@@ -41,13 +43,13 @@ class Pattern:
 
     @property
     def num_rows(self) -> int:
-        """Rows as they are now."""
-        return self.first + int(self.tail.shape[0])
+        """Rows as they are now, those of cones among them."""
+        return self.first + int(self.tail.shape[0]) + sum(int(cone.matrix.shape[0]) for cone in self.program.cones)
 
     @property
     def num_entries(self) -> int:
-        """Coefficients of the rows."""
-        return int(self.program.rows.indptr[self.first]) + int(self.tail.nnz)
+        """Coefficients of the rows and cones."""
+        return int(self.program.rows.indptr[self.first]) + int(self.tail.nnz) + sum(int(cone.matrix.nnz) for cone in self.program.cones)
 
     @property
     def num_quadratic(self) -> int:
@@ -61,15 +63,21 @@ def array_seconds(pattern: Pattern) -> float:
     return ARRAY_SECONDS * (pattern.num_entries + pattern.num_quadratic)
 
 
+def highs_seconds(pattern: Pattern) -> float:
+    """To presolve a linear program, and with integers to separate, probe and try at the root."""
+    return (HIGHS_SEARCH_SECONDS if pattern.program.integer.any() else HIGHS_SECONDS) * pattern.num_entries
+
+
 def scip_seconds(pattern: Pattern) -> float:
-    """To hand all coefficients to SCIP, and to factorize its quadratic relaxation."""
+    """To hand all coefficients to SCIP and presolve them, and to factorize its quadratic relaxation."""
     handing = SCIP_LINEAR_SECONDS * pattern.num_entries + SCIP_QUADRATIC_SECONDS * pattern.num_quadratic
     return handing + (piqp_seconds(pattern) if pattern.program.quadratic is not None else 0.0)
 
 
 def is_dense(num_columns: int, num_rows: int, num_entries: int) -> bool:
-    """Whether dense factorizations are quicker: measured on 210 columns and 200 to 1000 rows, by a factor of two."""
-    return num_columns <= DENSE_COLUMNS and num_entries > DENSE_SHARE * num_columns * (num_columns + num_rows)
+    """Whether dense factorizations are quicker: by a factor of two at 210 columns and 200 to 1000 rows, of ten at 600 to 1000 columns."""
+    size = num_columns * (num_columns + num_rows)
+    return DENSE_SHARE * size < num_entries and size <= DENSE_ENTRIES
 
 
 def piqp_seconds(pattern: Pattern) -> float:
@@ -83,7 +91,7 @@ def piqp_seconds(pattern: Pattern) -> float:
 def clarabel_seconds(pattern: Pattern) -> float:
     """To factorize the matrices of a conic program; quadratic constraints are first written as cones."""
     forms = [np.count_nonzero(np.diff(constraint.quadratic.indptr)) for constraint in pattern.program.quadratic_constraints]
-    writing = sum(EIGEN_FACTOR * float(size) ** 3 for size in forms) / DENSE_RATE
+    writing = sum(EIGEN_FACTOR * float(size) ** 3 for size in forms) / EIGEN_RATE
     return float(writing) + factor_seconds(pattern, CLARABEL_RATE)
 
 

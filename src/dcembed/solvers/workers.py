@@ -127,6 +127,13 @@ def give_up(why: str) -> None:
     _obstacles.append(why)
 
 
+def prepare() -> None:
+    """Let a process begin, unless one waits: what it imports is there when it is needed."""
+    if not any(worker.is_usable for worker in _idle):
+        with contextlib.suppress(SolverFailure):
+            _idle.append(hire())
+
+
 def hire() -> Worker:
     """A process for a session: one that waits, or a new one."""
     while _idle:

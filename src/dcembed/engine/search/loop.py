@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.outcome import Outcome, best_of
@@ -30,6 +32,9 @@ from dcembed.run.starts import measure_start
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
 # many as it needs.
 PROBE_STEPS, NUM_OTHERS = 30, 3
+# After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
+# that all but holds, the objective leads away.
+NUM_LOOSE, FIRMNESS = 3, 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +154,23 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     is_new, taken = steps.start == len(earlier), steps.number
     settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
     carried = carried_by(problem, earlier[-1].backend if earlier else None)
-    outcome = _run(here, carried, turn, settled)
+    outcome = _run(here, firmed(carried, progress, turn), turn, settled)
     if not is_new:
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     here.scout.hear_end(outcome.point.w)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
     outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
     return replace(progress, outcomes=outcomes, patience=patience, num_others=progress.num_others + 1 if is_new else 0)
+
+
+def firmed(problem: Problem, progress: Progress, turn: Turn) -> Problem:
+    """The problem with a firm penalty for every other start, as long as nothing feasible was met; the user's own penalty stays."""
+    is_due = progress.best is None and turn.steps.start >= NUM_LOOSE and turn.steps.start % 2 == 1
+    if problem.options.initial_penalty is not None or not is_due:
+        return problem
+    estimated = estimate_penalty(problem.embedded, turn.point)
+    limit = problem.options.max_penalty or np.inf
+    return replace(problem, options=replace(problem.options, initial_penalty=min(FIRMNESS * estimated, limit)))
 
 
 def _run(here: Search, carried: Problem, turn: Turn, settled: list[Array]) -> Outcome:
