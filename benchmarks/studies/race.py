@@ -25,7 +25,7 @@ from benchmarks.problems.instance import Instance
 from benchmarks.studies.apart import HERE, RunError, check_checkout, run_checkout
 from benchmarks.studies.case_files import write_case, write_options
 from benchmarks.studies.race_cases import FAMILIES, Case, find_cases
-from benchmarks.studies.race_table import BEFORE, OURS, Contest, Lap, build_table
+from benchmarks.studies.race_table import BEFORE, OURS, Contest, Lap, build_table, write_markdown
 from dcembed.baselines import BASELINES
 from dcembed.embedded.elimination import eliminate
 from dcembed.solvers import choose_backend
@@ -118,6 +118,8 @@ def main(arguments: list[str] | None = None) -> None:
             console.print(f"[yellow]{case.name} is left out. {error}")
             continue
         console.print(build_table(contests[-1:]))
+        if chosen.save is not None:
+            write_markdown(contests, chosen.save)
     if len(contests) > 1:
         console.print(build_table(contests))
 
@@ -143,6 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="runs of each method, of which medians are shown; %(default)s by default"
     )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="a Markdown file for the table, written anew after each case")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="of each run; that of the case by default")
     return parser
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -149,14 +150,29 @@ COLUMNS = (
 )
 
 
+TITLE = "processor / clock seconds, one thread; host solves: seconds to 99.9 % in solves of the host without networks"
+
+
 def build_table(contests: Sequence[Contest]) -> Table:
     """A row for every contestant of every case, medians over the repeats."""
-    title = "processor / clock seconds, one thread; host solves: seconds to 99.9 % in solves of the host without networks"
-    table = Table(title=title)
+    table = Table(title=TITLE)
     for column in COLUMNS:
         table.add_column(column.title, justify=column.justify, no_wrap=column.justify == "right")
     for contest in contests:
-        for name in contest.laps:
-            table.add_row(*(column.show(contest, name) for column in COLUMNS))
+        for row in build_rows(contest):
+            table.add_row(*row)
         table.add_section()
     return table
+
+
+def build_rows(contest: Contest) -> list[list[str]]:
+    """What the table says of each contestant."""
+    return [[column.show(contest, name) for column in COLUMNS] for name in contest.laps]
+
+
+def write_markdown(contests: Sequence[Contest], path: Path) -> None:
+    """The same table as a file."""
+    lines = [[column.title for column in COLUMNS], ["---" if column.justify == "left" else "---:" for column in COLUMNS]]
+    lines += [row for contest in contests for row in build_rows(contest)]
+    text = "\n".join("| " + " | ".join(cell or " " for cell in line) + " |" for line in lines)
+    path.write_text(f"# Methods side by side\n\n{TITLE[0].upper()}{TITLE[1:]}.\n\n{text}\n", encoding="utf-8")

@@ -17,7 +17,7 @@ from benchmarks.studies import case_runner, race_cases
 from benchmarks.studies.case_files import write_case
 from benchmarks.studies.race import hold, main, time_host
 from benchmarks.studies.race_cases import Case, find_cases, pooling_cases
-from benchmarks.studies.race_table import Contest, Lap, build_table
+from benchmarks.studies.race_table import Contest, Lap, build_table, write_markdown
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
 
 # Both come to an end by themselves, whatever the speed of the machine; nothing that they are compared by is a matter of time.
@@ -52,6 +52,16 @@ def test_contestants_run_on_the_same_problem_and_are_measured_here():
     assert all(
         word in shown for word in ("tiny", "dcembed", "complementarity", "before", *(laps[0].status for laps in contest.laps.values()))
     )
+
+
+def test_the_table_is_saved_for_those_who_read_it_later(tmp_path):
+    contest = Contest(TINY, {"dcembed": [Lap(((0.1, 0.2, -1.0),), 1.0, 2.0, 3, 2, 50.0, "locally_solved")]}, 0.0, 0.0, -1.0, 0.01)
+    write_markdown([contest, contest], tmp_path / "race.md")
+    text = (tmp_path / "race.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 4
+    assert len({len(row) for row in rows}) == 1
+    assert all(word in text for word in ("tiny", "dcembed", "0.100 / 0.200", "locally_solved"))
 
 
 def test_a_method_that_fails_is_told_with_its_reason():
