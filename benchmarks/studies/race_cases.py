@@ -118,11 +118,12 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
 
 
 def find_cases(names: Iterable[str]) -> list[Case]:
-    """Cases by their names or by how those begin: qp-64x3-0, qp-64x3 for all its trials, qp for all of them. All for no name."""
-    cases = {case.name: case for family in FAMILIES.values() for case in family()}
+    """Cases by their names, by how those begin or by their family: qp-64x3-0, qp-64x3 for all its trials, integers. All for no name."""
+    families = {name: {case.name: case for case in family()} for name, family in FAMILIES.items()}
+    cases = {key: case for family in families.values() for key, case in family.items()}
     chosen: dict[str, Case] = {}
     for name in names:
-        found = {key: case for key, case in cases.items() if key == name or key.startswith(f"{name}-")}
+        found = families.get(name) or {key: case for key, case in cases.items() if key == name or key.startswith(f"{name}-")}
         if not found:
             raise ValueError(f"unknown case {name!r}; accepted: {', '.join(cases)}, or how they begin")
         chosen |= found

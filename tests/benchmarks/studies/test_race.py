@@ -138,6 +138,7 @@ def test_cases_are_found_by_how_their_names_begin():
     assert [case.name for case in find_cases(["qp-64x3"])] == ["qp-64x3-0", "qp-64x3-1", "qp-64x3-2"]
     assert [case.name for case in find_cases(["pooling-6", "qp-8x3-1"])] == ["pooling-6", "qp-8x3-1"]
     assert {case.name.partition("-")[0] for case in find_cases([])} >= {"qp", "pooling"}
+    assert {case.name.partition("-")[0] for case in find_cases(["integers"])} == {"routing", "dispatch", "lots"}
     with pytest.raises(ValueError, match="unknown case 'qp-6'; accepted: qp-8x3-0"):
         find_cases(["qp-6"])
 
