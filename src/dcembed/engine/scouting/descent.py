@@ -1,8 +1,10 @@
 """Many points of the host improved at once: a first-order descent in which every point goes its own way, in batched passes.
 
 It is far cheaper for each point than a start, and knows nothing of kinks: what it finds are good places to start from. Columns that
-bounds alone hold, or a Euclidean ball, take scaled gradient steps (Adam's rule) inside them; the others go towards the point of the pool, among those with
-their integers, that the gradient likes best. Integers stay. The best of each point's way counts, so that none gets worse.
+bounds alone hold, or a Euclidean ball, take steps along the gradient inside them. A few of them are scaled by Adam's rule; many take steps
+of the same length, at first across the whole box or ball, since the best points of a large one are on its surface. The others go
+towards the point of the pool, among those with their integers, that the gradient likes best. Integers stay. The best of each point's way
+counts, so that none gets worse.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from dcembed.engine.scouting.scoring import Open, merit_gradient, score_points
 from dcembed.run.space import Space
 
 NUM_STEPS = 40
-# Length of the steps in relation to the ranges, at first and at last.
-FIRST_STEP = 0.3
-LAST_STEP = 3e-3
+# Lengths of the steps in relation to the ranges, at first and at last: where few columns move, where at least so many do, and in balls.
+FEW_STEPS, MANY_STEPS, BALL_STEPS = (0.3, 3e-3), (1.0, 3e-3), (3.0, 1e-3)
+MANY_COLUMNS = 100
 # Adam's memory of gradients and of their squares.
 MEMORY = 0.9
 SQUARE_MEMORY = 0.99
@@ -37,21 +39,20 @@ def descend(
 ) -> Array:
     """The best points (k, n) on the ways down from `w`, each by its own penalty (k,), in so many steps while there is time."""
     moves = (~space.tied | space.in_ball) & ~space.host.integer & (space.is_bounded | space.is_input)
+    has_many = np.count_nonzero(moves) >= MANY_COLUMNS
     points = score_points(space, open_, w)
     best, best_merit = points.w.copy(), points.merit(penalty)
-    mean, square = np.zeros(w.shape), np.zeros(w.shape)
-    targets = _targets(space, pool, w)
-    for number in range(num_steps):
+    targets, adam = _targets(space, pool, w), Adam(w.shape)
+    lengths = (np.geomspace(*ends, num_steps) for ends in (MANY_STEPS if has_many else FEW_STEPS, BALL_STEPS))
+    for length, ball_length in zip(*lengths, strict=True):
         if is_over():
             break
-        size = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (number / (num_steps - 1))
         gradient = merit_gradient(space, open_, points, penalty) * space.reach
-        mean = MEMORY * mean + (1 - MEMORY) * gradient
-        square = SQUARE_MEMORY * square + (1 - SQUARE_MEMORY) * gradient**2
-        scaled = mean / (1 - MEMORY ** (number + 1)) / np.sqrt(square / (1 - SQUARE_MEMORY ** (number + 1)) + TINY**2)
-        scaled = _normed_in_balls(space, scaled, mean)
-        w = np.where(moves, space.clip(points.w - size * space.reach * scaled), points.w)
-        w = _towards(space, targets, w, gradient / space.reach, size)
+        step = length * (np.sign(gradient) if has_many else adam.scale(gradient))
+        for ball in space.balls:
+            step[:, ball.columns] = ball_length * _along(gradient[:, ball.columns])
+        w = np.where(moves, space.clip(points.w - space.reach * step), points.w)
+        w = _towards(space, targets, w, gradient / space.reach, length)
         points = score_points(space, open_, w)
         merit = points.merit(penalty)
         is_better = merit < best_merit
@@ -59,12 +60,26 @@ def descend(
     return best
 
 
-def _normed_in_balls(space: Space, step: Array, gradient: Array) -> Array:
-    """The step, in balls along the gradient itself: scaled by column it would point anywhere but down their surface."""
-    for ball in space.balls:
-        own = gradient[:, ball.columns]
-        step[:, ball.columns] = own * np.sqrt(own.shape[1]) / (np.linalg.norm(own, axis=1, keepdims=True) + TINY)
-    return step
+class Adam:
+    """Gradients scaled column by column, by what is remembered of their sizes."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._mean, self._square, self._number = np.zeros(shape), np.zeros(shape), 0
+
+    def scale(self, gradient: Array) -> Array:
+        """The next step, of about one in every column."""
+        self._number += 1
+        self._mean = MEMORY * self._mean + (1 - MEMORY) * gradient
+        self._square = SQUARE_MEMORY * self._square + (1 - SQUARE_MEMORY) * gradient**2
+        mean, square = self._mean / (1 - MEMORY**self._number), self._square / (1 - SQUARE_MEMORY**self._number)
+        scaled: Array = mean / np.sqrt(square + TINY**2)
+        return scaled
+
+
+def _along(gradient: Array) -> Array:
+    """The gradient itself, of about one in every column: scaled by column it would point anywhere but down the surface of a ball."""
+    along: Array = gradient * np.sqrt(gradient.shape[1]) / (np.linalg.norm(gradient, axis=1, keepdims=True) + TINY)
+    return along
 
 
 def _targets(space: Space, pool: Pool, w: Array) -> list[tuple[Array, Array]]:

@@ -118,17 +118,13 @@ class Scout:
         self._num_batches += 1
         if self._clock.ended():
             return []
-        chosen = self._choose(scored, penalty)
         if self._is_dear:
-            # Where passes are dear, a wide look costs less than a start, so only the best of it becomes one.
-            return chosen[:1]
-        return [*chosen, drawn[int(self._rng.integers(drawn.shape[0]))]]
+            return self._best_new(scored, FIRMNESS * penalty)
+        return [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
 
     def _improve(self, scored: Points, penalty: float) -> Points:
         """The points, with what becomes of the best valleys among them on their way down in their place."""
         width, length = self._effort
-        # Where passes are dear, more ways are worth more than longer ones.
-        num_steps = NUM_STEPS if self._is_dear else length * NUM_STEPS
         if width * self._affordable < MIN_DESCENTS / MAX_EXCESS or self._clock.ended():
             return scored
         number = int(np.clip(width * self._affordable, MIN_DESCENTS, width * MAX_DESCENTS))
@@ -146,8 +142,17 @@ class Scout:
         if chosen.size == 0:
             return scored
         w = scored.w.copy()
-        w[chosen] = descend(self._space, self._pool, self._open, w[chosen], values, num_steps, lambda: self._clock.ended() is not None)
+        w[chosen] = descend(
+            self._space, self._pool, self._open, w[chosen], values, length * NUM_STEPS, lambda: self._clock.ended() is not None
+        )
         return scored if self._clock.ended() else self._score(w)
+
+    def _best_new(self, scored: Points, penalty: float) -> list[Array]:
+        """The best point away from where starts have been: where passes are dear, a wide look costs less than a start, so there is but one."""
+        order = np.argsort(scored.merit(penalty), kind="stable")[:MAX_VALLEYS]
+        places = self._space.places(np.array(self._known))
+        new = order[far_from(self._space.places(scored.w[order]), places, APART)]
+        return [scored.w[new[0]]] if new.size else []
 
     def _choose(self, scored: Points, penalty: float) -> list[Array]:
         """A few of the best valleys that are apart from one another, by the penalty and by a firm one in turn."""
@@ -218,4 +223,8 @@ class Scout:
     def _effort(self) -> tuple[int, int]:
         """How many times the points and the steps of the first batch the next one has."""
         growth = 2 ** min(self._num_batches, 20)
-        return min(growth, MAX_WIDTH), min(growth, MAX_LENGTH)
+        width, length = min(growth, MAX_WIDTH), min(growth, MAX_LENGTH)
+        if not self._is_dear:
+            return width, length
+        # Many short ways and few long ones in turn: what one of a hundred ways finds may show late on it.
+        return (width, 1) if self._num_batches % 2 == 0 else (max(1, width // length), length)
