@@ -71,7 +71,7 @@ def _ask_in_box(case: Case, radius: float, deadline: float) -> Verdict:
             return Verdict(answer)
         best = _measured(case, x, answer)
         if best.x is None or measure(case, best.x).violation > EXACT:
-            _, polished = _solve(_held(case, x, radius, units_at(case, x)), deadline)
+            _, polished = _solve(_held(case, x, radius, units_at(case, x[: case.cost.size])), deadline)
             best = best if polished is None else _measured(case, polished, answer)
         return best
     except Infeasible:

@@ -48,6 +48,8 @@ def test_a_library_that_raises_in_an_edit_costs_that_step(method):
         ("clarabel", "solve", "Exception", "special:7"),
         ("scip", "optimizeNogil", "Exception", "special:8"),
         ("gurobi", "optimize", "GurobiError", "special:5"),
+        ("gurobi", "optimize", "RuntimeError", "special:5"),
+        ("highs", "passModel", "RuntimeError", "special:5"),
     ],
 )
 def test_every_solvers_own_exceptions_are_known(backend, method, error, program):
@@ -89,6 +91,10 @@ def test_memory_that_is_refused_costs_that_step(method):
 @pytest.mark.parametrize("function", ["engine.strategy.run_bundle", "engine.workshop.take", "run.completion.measure_point"])
 def test_a_mistake_of_ours_is_raised_with_the_result_so_far(function):
     assert not trial_of("mistake", f"dcembed.{function}", "TypeError", first=2).faults
+
+
+def test_a_mistake_before_the_first_point_is_raised_with_a_result_too():
+    assert not trial_of("mistake", "dcembed.engine.search.host_point.find_start", "AttributeError", program="MILP:32", first=1).faults
 
 
 def test_a_callback_that_raises_keeps_the_point():

@@ -101,6 +101,17 @@ LP = "Minimize\n obj: x + 2 y\nSubject To\n"
             f"{{path}} has special ordered sets (section SOS), which are not read from files. {REMEDY}",
         ),
         ("a.mps", MPS, "{path} ends before its ENDATA line; it is not complete."),
+        # HiGHS reads these without end.
+        (
+            "a.mps",
+            "ROWS\n N obj\nCOLUMNS\n x obj 1\n UP BND\n\n\n\nENDATA\n",
+            "{path}, line 5: 'UP BND' is not complete; in COLUMNS a line has 3 words or more.",
+        ),
+        (
+            "a.mps",
+            "ROWS\n N obj\nCOLUMNS\n x obj 1\n\n\ne 1.0\nENDATA\n",
+            "{path}, line 7: 'e 1.0' is not complete; in COLUMNS a line has 3 words or more.",
+        ),
         ("a.mps", "hello\n", "{path} is not a readable LP or MPS file. HiGHS says: Parser error reading {path}."),
         ("a.mps", "", "{path} is not a readable LP or MPS file. HiGHS says: Parser error reading {path}."),
         ("a.lp", "hello\n", "{path} has no columns. Is it an LP or MPS file?"),

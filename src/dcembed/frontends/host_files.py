@@ -30,6 +30,10 @@ REFUSED = {
     "GENCONS": "general constraints",
     "PWLOBJ": "a piecewise-linear objective",
 }
+# Words that a line of an MPS file has at least. HiGHS may read on without end where some are missing.
+LEAST_WORDS = {"ROWS": 2, "COLUMNS": 3, "RHS": 2, "RANGES": 2, "BOUNDS": 2, "QUADOBJ": 3, "QMATRIX": 3, "QSECTION": 3}
+# Names that begin a section; whatever else stands at the beginning of a line is part of the one before.
+SECTIONS = {"NAME", "OBJSENSE", "OBJNAME", "USERCUTS", "LAZYCONS", "ENDATA", *LEAST_WORDS, *REFUSED}
 REMEDY = "Write them as linear rows (indicators with a big M), or build the model in a tool that dcembed has a front end for."
 
 # Model files shrink to a tenth or a thirtieth. One that grows by more than this, and to more than these bytes, is not a model.
@@ -103,7 +107,17 @@ def _check_lp(text: str, path: Path) -> None:
 
 
 def _check_mps(text: str, path: Path) -> None:
-    sections = [line.split()[0].upper() for line in text.splitlines() if line.strip() and not line[0].isspace() and line[0] != "*"]
+    sections: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or line[0] == "*":
+            continue
+        if not line[0].isspace() and words[0].upper() in SECTIONS:
+            sections.append(words[0].upper())
+        elif sections and len(words) < (least := LEAST_WORDS.get(sections[-1], 0)):
+            raise InputError(
+                f"{path}, line {number}: {line.strip()!r} is not complete; in {sections[-1]} a line has {least} words or more."
+            )
     _check_sections(sections, path)
     if "ROWS" in sections and "ENDATA" not in sections:
         raise InputError(f"{path} ends before its ENDATA line; it is not complete.")

@@ -172,7 +172,7 @@ def open_journal(arguments: Arguments) -> Iterator[Journal]:
         try:
             yield journal
         except BaseException as error:
-            if journal.incumbent.point is not None and not hasattr(error, "result"):
+            if not hasattr(error, "result"):
                 error.result = journal.result(Status.INTERRUPTED, reason=f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
             raise
 

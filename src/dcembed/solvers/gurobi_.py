@@ -119,7 +119,8 @@ class GurobiSession:
                     if finite.size:
                         relaxed.addMConstr(settled.matrix[finite], columns, sense, side[finite])
         solution = self._run(relaxed, limits)
-        relaxed.dispose()
+        with calling("Gurobi"):
+            relaxed.dispose()
         return solution
 
     def close(self) -> None:
@@ -146,7 +147,8 @@ class GurobiSession:
             # The homogeneous algorithm is the one that finds infeasibility of curved constraints.
             copy.Params.BarHomogeneous = 1
         solution = self._run(copy, limits)
-        copy.dispose()
+        with calling("Gurobi"):
+            copy.dispose()
         status = SolveStatus.UNBOUNDED if solution.x is not None else solution.status
         return Solution(status, None, f"{message}, {status.value}")
 
@@ -188,15 +190,16 @@ def check_licence(model: gp.Model) -> None:
 
 
 def _optimize(model: gp.Model, callback: Callable[[gp.Model, int], None] | None) -> None:
-    try:
-        model.optimize(callback)
-    except gp.GurobiError as error:
-        if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
-            raise SolverLimitError(
-                f"The Gurobi licence does not carry a problem of {model.NumVars} columns and {model.NumConstrs} rows ({error}). "
-                "Use a licence without size limit, or leave solver=None."
-            ) from None
-        raise SolverFailure(f"Gurobi error {error.errno}: {error}") from None
+    with calling("Gurobi"):
+        try:
+            model.optimize(callback)
+        except gp.GurobiError as error:
+            if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
+                raise SolverLimitError(
+                    f"The Gurobi licence does not carry a problem of {model.NumVars} columns and {model.NumConstrs} rows ({error}). "
+                    "Use a licence without size limit, or leave solver=None."
+                ) from None
+            raise SolverFailure(f"Gurobi error {error.errno}: {error}") from None
 
 
 class _Watch:

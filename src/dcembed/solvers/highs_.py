@@ -65,16 +65,18 @@ class HighsSession:
         self._error: Exception | None = None
         # What the user asks for goes before what the engine would be content with.
         self._asked = options.solver_options
-        # Threads are a property of the process in HiGHS; a second session may ask for another number.
-        highspy.Highs.resetGlobalScheduler(True)
-        self._highs = highspy.Highs()
-        _set_options(self._highs, {"output_flag": False, "threads": options.num_threads, "random_seed": options.seed})
-        _set_options(self._highs, options.solver_options)
-        self._highs.setCallback(_watch(self._stop, self._found, self._news), None)
-        for kind in _INTERRUPTS:
-            self._highs.startCallback(kind)
-        if self._highs.passModel(_highs_lp(program)) == highspy.HighsStatus.kError:
-            raise InputError(f"The solver 'highs' refused the host; {_accepted_sizes(program.rows.data)}")
+        linear = _highs_lp(program)
+        with calling("HiGHS"):
+            # Threads are a property of the process in HiGHS; a second session may ask for another number.
+            highspy.Highs.resetGlobalScheduler(True)
+            self._highs = highspy.Highs()
+            _set_options(self._highs, {"output_flag": False, "threads": options.num_threads, "random_seed": options.seed})
+            _set_options(self._highs, options.solver_options)
+            self._highs.setCallback(_watch(self._stop, self._found, self._news), None)
+            for kind in _INTERRUPTS:
+                self._highs.startCallback(kind)
+            if self._highs.passModel(linear) == highspy.HighsStatus.kError:
+                raise InputError(f"The solver 'highs' refused the host; {_accepted_sizes(program.rows.data)}")
 
     def set_cost(self, cost: Array, offset: float) -> None:
         if self._lost:
