@@ -20,7 +20,7 @@ from dcembed.run.space import Space
 
 NUM_STEPS = 40
 # Lengths of the steps in relation to the ranges, at first and at last: where few columns move, where at least so many do, and in balls.
-FEW_STEPS, MANY_STEPS, BALL_STEPS = (0.3, 3e-3), (1.0, 3e-3), (3.0, 1e-3)
+FEW_STEPS, MANY_STEPS, BALL_STEPS = (0.05, 3e-3), (1.0, 3e-3), (3.0, 1e-3)
 MANY_COLUMNS = 100
 # Adam's memory of gradients and of their squares.
 MEMORY = 0.9
