@@ -42,13 +42,13 @@ def descend(
     has_many = np.count_nonzero(moves) >= MANY_COLUMNS
     points = score_points(space, open_, w)
     best, best_merit = points.w.copy(), points.merit(penalty)
-    targets, adam = _targets(space, pool, w), Adam(w.shape)
+    targets, rule = _targets(space, pool, w), Signs(w.shape) if has_many else Adam(w.shape)
     lengths = (np.geomspace(*ends, num_steps) for ends in (MANY_STEPS if has_many else FEW_STEPS, BALL_STEPS))
     for length, ball_length in zip(*lengths, strict=True):
         if is_over():
             break
         gradient = merit_gradient(space, open_, points, penalty) * space.reach
-        step = length * (np.sign(gradient) if has_many else adam.scale(gradient))
+        step = length * rule.scale(gradient)
         for ball in space.balls:
             step[:, ball.columns] = ball_length * _along(gradient[:, ball.columns])
         w = np.where(moves, space.clip(points.w - space.reach * step), points.w)
@@ -74,6 +74,18 @@ class Adam:
         mean, square = self._mean / (1 - MEMORY**self._number), self._square / (1 - SQUARE_MEMORY**self._number)
         scaled: Array = mean / np.sqrt(square + TINY**2)
         return scaled
+
+
+class Signs:
+    """Signs of gradients, for every other point of what is remembered of them: some basins are found without memory, others with it."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._mean, self._remembers = np.zeros(shape), np.arange(shape[0])[:, None] % 2 == 1
+
+    def scale(self, gradient: Array) -> Array:
+        """The next step, of one in every column."""
+        self._mean = MEMORY * self._mean + (1 - MEMORY) * gradient
+        return np.sign(np.where(self._remembers, self._mean, gradient))
 
 
 def _along(gradient: Array) -> Array:
