@@ -28,7 +28,7 @@ WORTH_A_WALK, LESS_VIOLATION = 1e-4, 0.5
 # How much larger the first box of a further walk is than the one in which the walk before took its last step.
 WIDER = 4.0
 # Multiplications in a pass of the networks from which on a bundle step, with its bounds, takes as long as many tangent steps.
-DEAR_COST = 1_000_000
+DEAR_COST = 700_000
 
 
 def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Sequence[Array]) -> Outcome:
