@@ -86,6 +86,9 @@ class Options:
     tangents
         Whether steps on plain tangents of the networks go first, with lazy only; integers are held meanwhile. The first good points come
         without bounds, splits and cuts then. False is the difference-of-convex procedure alone.
+    columns
+        Whether a problem that falls into blocks with networks, tied by a few rows, is taken apart: points of single blocks at prices of these
+        rows, combined anew; with tangents only. The log says what was found. False treats every problem as one piece.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth
@@ -122,6 +125,7 @@ class Options:
     formulation: str = "auto"
     decomposition: str = "auto"
     tangents: bool = True
+    columns: bool = True
     initial_penalty: float | None = None
     penalty_growth: float = 10.0
     max_penalty: float | None = None
@@ -146,6 +150,7 @@ class Options:
         _require(self, "formulation", _is_one_of(self.formulation, FORMULATIONS), f"one of {', '.join(map(repr, FORMULATIONS))}")
         _require(self, "decomposition", _is_one_of(self.decomposition, DECOMPOSITIONS), f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
         _require(self, "tangents", isinstance(self.tangents, bool), "True or False")
+        _require(self, "columns", isinstance(self.columns, bool), "True or False")
         fits = self.decomposition != "local" or self.formulation in ("auto", "lazy")
         _require(self, "decomposition", fits, f"'global' or 'auto' with formulation={self.formulation!r}")
         for name in ("initial_penalty", "max_penalty"):

@@ -117,6 +117,8 @@ class Sizes:
     added_rows: int
     slacks: int
     added_binaries: int = 0
+    blocks: int = 0
+    links: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.embedded.blocks import Blocks, find_blocks
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.lazy_epigraph import build_lazy
 from dcembed.embedded.measured_network import MeasuredNetwork
@@ -48,6 +49,8 @@ class Problem:
         Bounds of the columns that the rows of the host imply.
     solver
         The backend that a start begins with.
+    blocks
+        What the problem falls into; None where it does not, or where that is not to be used.
     """
 
     embedded: EmbeddedProgram
@@ -55,6 +58,7 @@ class Problem:
     subproblem: Subproblem
     box: Box
     solver: Solver
+    blocks: Blocks | None = None
 
     @cached_property
     def kept_affine(self) -> tuple[sp.csr_array, Array]:
@@ -117,6 +121,8 @@ def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable
     )
     if problem.has_switched_rows:
         _check_reach(problem)
+    if problem.has_tangents and chosen.columns:
+        return replace(problem, blocks=find_blocks(embedded))
     return problem
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
@@ -53,4 +54,6 @@ def _announce(problem: Problem, journal: Journal) -> None:
     models = (*(["tangents"] if problem.has_tangents else []), options.formulation, options.decomposition)
     method = f"penalty convex-concave procedure, {' + '.join(models)}"
     sizes = count_sizes(problem.embedded, epigraph.num_columns, epigraph.num_rows, problem.subproblem.num_slacks)
+    if problem.blocks is not None:
+        sizes = replace(sizes, blocks=problem.blocks.num_blocks, links=problem.blocks.num_links)
     journal.announce(method, problem.solver.backend, sizes)

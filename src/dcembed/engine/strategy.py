@@ -38,7 +38,7 @@ def run_strategy(problem: Problem, workshop: Workshop, start: Point, settled: Se
     walk, guide = Guide(problem, workshop).walk(start)
     if status := walk.status or workshop.journal.clock.ended():
         return Outcome(status, walk.point, walk.best)
-    if workshop.steps.is_probe and _bundle_is_dear(problem):
+    if workshop.steps.is_on_foot or (workshop.steps.is_probe and _bundle_is_dear(problem)):
         return Outcome(Status.ITERATION_LIMIT, walk.point, walk.best)
     return run_bundle(problem, workshop, walk, settled, guide)
 

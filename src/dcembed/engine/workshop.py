@@ -84,10 +84,13 @@ class Master:
 
 
 class Steps:
-    """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again; a probe is left before it settles."""
+    """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again.
 
-    def __init__(self, start: int, limit: int, taken: int = 0, is_probe: bool = False) -> None:
-        self.start, self.number, self.is_probe = start, taken, is_probe
+    A probe is left before it settles, and one on foot before it goes beyond tangents.
+    """
+
+    def __init__(self, start: int, limit: int, taken: int = 0, is_probe: bool = False, is_on_foot: bool = False) -> None:
+        self.start, self.number, self.is_probe, self.is_on_foot = start, taken, is_probe, is_on_foot
         self._limit = limit
 
     def __iter__(self) -> Iterator[int]:

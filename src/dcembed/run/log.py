@@ -40,6 +40,8 @@ class RunLog:
             f"  networks  {sizes.networks}, evaluated {sizes.evaluations:,} times: {sizes.hidden_units:,} hidden units, "
             f"{sizes.neural_rows:,} neural restrictions"
         )
+        if sizes.blocks:
+            self._print(f"  blocks    {sizes.blocks:,} blocks, {sizes.links:,} linking rows")
         self._print(
             f"  added     {sizes.added_columns:,} columns, {sizes.added_rows:,} rows, {sizes.slacks:,} slacks, {sizes.added_binaries:,} binaries"
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
+from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.outcome import Outcome, best_of
 from dcembed.engine.problem import Problem, carried_by, solver_for
 from dcembed.engine.scouting.scout import Scout
@@ -32,6 +33,8 @@ from dcembed.run.starts import measure_start
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
 # many as it needs.
 PROBE_STEPS, NUM_OTHERS = 30, 3
+# The same where points of blocks are combined; and every so manieth start is not such a combination then.
+NUM_COMBINED, SCOUTED = 12, 4
 # After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
 # that all but holds, the objective leads away.
 NUM_LOOSE, FIRMNESS = 3, 100.0
@@ -54,6 +57,12 @@ class Search:
     host: HostProblem
     scout: Scout
     given: tuple[Array, ...]
+    columns: Columns | None = None
+
+    @property
+    def num_first(self) -> int:
+        """Starts that come before all others: what columns make of the user's, then those themselves."""
+        return len(self.given) + (self.columns is not None)
 
 
 def search(problem: Problem, journal: Journal) -> Ending:
@@ -61,7 +70,7 @@ def search(problem: Problem, journal: Journal) -> Ending:
     with _open(problem, journal) as here:
         progress = Progress(problem.options.max_iterations)
         while True:
-            turn = find_ending(problem.options, progress, len(here.given), problem.box, journal.clock) or _next_turn(here, progress)
+            turn = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock) or _next_turn(here, progress)
             if isinstance(turn, Ending) and not turn.is_final:
                 turn = _taking_up(progress, progress.max_steps) or turn
             if isinstance(turn, Ending):
@@ -75,13 +84,14 @@ def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     host = open_host(problem.embedded, problem.box, solver)
     corners = replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
     scout = Scout(Space(problem.embedded, problem.box), corners, options.seed, options.feasibility_tol, journal.clock)
+    given = tuple(map(problem.embedded.lower, journal.arguments.starts))
     with closing(host.session), closing(scout):
-        yield Search(problem, journal, host, scout, tuple(map(problem.embedded.lower, journal.arguments.starts)))
+        yield Search(problem, journal, host, scout, given, open_columns(problem, journal, given))
 
 
 def _next_turn(here: Search, progress: Progress) -> Turn | Ending:
     """The best start if it was left and several others have been made since; else a further one."""
-    if progress.num_others >= NUM_OTHERS and (best := progress.best_if_left) is not None:
+    if progress.num_others >= (NUM_OTHERS if here.columns is None else NUM_COMBINED) and (best := progress.best_if_left) is not None:
         return _taking_up(progress, 2 * progress.outcomes[best].num_steps) or _begun(here, progress)
     return _begun(here, progress)
 
@@ -95,9 +105,10 @@ def _begun(here: Search, progress: Progress) -> Turn | Ending:
     point = measure_start(here.problem.embedded, w)
     here.journal.start(number, point)
     here.scout.hear_start(point.w)
-    return Turn(
-        _left(here, point, number), Steps(number, min(PROBE_STEPS, limit), is_probe=True) if _probes(here) else Steps(number, limit)
-    )
+    if _probes(here):
+        # Where a problem falls apart, its integers are chosen by combination; a start has the rest to do.
+        return Turn(_left(here, point, number), Steps(number, min(PROBE_STEPS, limit), is_probe=True, is_on_foot=here.columns is not None))
+    return Turn(_left(here, point, number), Steps(number, limit))
 
 
 def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
@@ -112,8 +123,11 @@ def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
 
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:
-    """The user's starts, then the optimum of the host alone, then what the scout finds."""
+    """What columns make of the user's starts, these, then the optimum of the host alone, then what columns and the scout find."""
     number = len(progress.outcomes)
+    if here.columns is not None and (number == 0 or number % SCOUTED) and (combined := _combined(here)) is not None:
+        return combined
+    number -= here.columns is not None
     if number < len(here.given):
         return here.given[number]
     if number == len(here.given):
@@ -126,6 +140,14 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
         if number == 0:
             return without_host_point(here.problem, solution, here.journal)
     return _scouted(here, progress)
+
+
+def _combined(here: Search) -> Array | None:
+    """A combination of points of blocks."""
+    if here.columns is None:
+        return None
+    with here.journal.log.working("combining points of blocks"):
+        return here.columns.next()
 
 
 def _scouted(here: Search, progress: Progress) -> Array | Ending:
@@ -158,6 +180,9 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     if not is_new:
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     here.scout.hear_end(outcome.point.w)
+    if here.columns is not None:
+        here.columns.hear(outcome.point)
+        here.columns.hear(outcome.best)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
     outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
     return replace(progress, outcomes=outcomes, patience=patience, num_others=progress.num_others + 1 if is_new else 0)

@@ -66,6 +66,9 @@ def _end(problem: Problem, state: State, status: Status | None) -> Walk:
 def _advance(tried: Tried, candidate: Point) -> State | None:
     """The next point and box; None where nothing is left for the tangents to gain."""
     state, region = tried.state, tried.state.region
+    if state.is_outside:
+        # Merits of points outside of the host say nothing; masters are inside.
+        return replace(state, point=candidate, region=region.around(candidate.w, region.radius), is_outside=False)
     if tried.promise <= PROMISE_TOL * max(1.0, abs(state.point.objective)):
         return None
     radius = _next_radius(tried, candidate)

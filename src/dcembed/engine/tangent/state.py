@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dcembed.embedded.point import Point
+from dcembed.embedded.verify import measure_host
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import Region, first_region
@@ -34,6 +35,8 @@ class State:
         The last tangents, and how many cuts have been made of such.
     needs_slack
         Whether the last master could not keep all neural rows.
+    is_outside
+        Whether the point violates rows of the host itself, which no merit counts.
     """
 
     point: Point
@@ -45,9 +48,11 @@ class State:
     tangents: tuple[Majorant, ...] = ()
     num_cuts: int = 0
     needs_slack: bool = False
+    is_outside: bool = False
 
 
 def begin(problem: Problem, start: Point, radius: float) -> State:
     """The first box around a start, of this radius at most."""
     region = first_region(problem.embedded, start.w, problem.box, min(radius, FIRST_RADIUS), SMALLEST_RADIUS)
-    return State(start, region, best_of((start,), problem.options.feasibility_tol))
+    is_outside = measure_host(problem.embedded.host, start.w)[1] > problem.options.feasibility_tol
+    return State(start, region, best_of((start,), problem.options.feasibility_tol), is_outside=is_outside)

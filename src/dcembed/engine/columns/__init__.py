@@ -1,0 +1,1 @@
+"""Column generation for problems that fall into blocks."""

@@ -1,0 +1,130 @@
+"""Points of the whole problem, one after the other, from points of its blocks.
+
+At first rounds of prices and walks until the relaxed master gains no more, with a combination now and then. After that every call varies the
+prices, so that blocks find other points, and combines anew, strictly and leniently in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.point import Point, measure_point
+from dcembed.engine.columns.generator import Task, begin, hear, price, relax
+from dcembed.engine.columns.integers import find_choices
+from dcembed.engine.columns.layout import Layout, lay_out
+from dcembed.engine.columns.recombination import recombine
+from dcembed.engine.outcome import best_of
+from dcembed.engine.problem import Problem
+from dcembed.run.journal import Journal, Step
+from dcembed.run.starts import measure_start
+
+# Rounds of the first call at most, and those after which points are combined.
+NUM_ROUNDS = 16
+COMBINED = (2, 5)
+# The relaxed master gains no more if so many rounds bring less than this, in relation to its value.
+NUM_IDLE, GAIN = 3, 1e-3
+# Walks of a later call at varied prices, and by how much these vary.
+NUM_VARIED, VARIATION = 4, 0.5
+# Nodes of a combination.
+NUM_NODES = 1, 100
+
+
+class Columns:
+    """Finds starts one after the other. What it finds depends on its seed and on what it has heard, not on the time."""
+
+    def __init__(self, problem: Problem, layout: Layout, journal: Journal, starts: tuple[Array, ...]) -> None:
+        self._journal, self._rng = journal, np.random.default_rng(problem.options.seed)
+        nothing = measure_start(problem.embedded, starts[0] if starts else _inside(layout))
+        self._task = Task(problem, layout, find_choices(layout), nothing.w)
+        self._state = begin(self._task)
+        self._best: Point | None = None
+        self._num_calls, self._num_steps = 0, 0
+        for w in starts:
+            self.hear(measure_start(problem.embedded, w))
+
+    def hear(self, point: Point | None) -> None:
+        """Keep the pieces of a point of the whole problem."""
+        if point is not None:
+            self._state = hear(self._task, self._state, point.w)
+            self._best = best_of((self._best, point), self._task.problem.options.feasibility_tol)
+
+    def next(self) -> Array | None:
+        """A further start, by its kept columns; None where nothing is found."""
+        self._num_calls += 1
+        return self._first() if self._num_calls == 1 else self._further()
+
+    def _first(self) -> Array | None:
+        values: list[float] = []
+        while len(values) < NUM_ROUNDS and not self._is_over() and not _is_idle(values):
+            self._round(self._state.prices)
+            values.append(self._state.value)
+            if len(values) - 1 in COMBINED:
+                self._combine(is_lenient=False, num_nodes=NUM_NODES[0])
+        return self._combine(is_lenient=False, num_nodes=NUM_NODES[0])
+
+    def _further(self) -> Array | None:
+        for _ in range(NUM_VARIED):
+            if self._is_over():
+                return None
+            factor = np.exp(VARIATION * self._rng.standard_normal(self._state.exact.size))
+            self._state = price(self._task, self._state, self._state.exact * factor, self._rng, self._journal.clock)
+        self._round(self._state.exact)
+        return self._combine(is_lenient=self._num_calls % 2 == 0, num_nodes=NUM_NODES[1])
+
+    def _round(self, prices: Array) -> None:
+        """A walk of all blocks, and new prices."""
+        self._state = price(self._task, self._state, prices, self._rng, self._journal.clock)
+        if not self._is_over():
+            self._state = relax(self._task, self._state, self._journal.clock)
+
+    def _combine(self, is_lenient: bool, num_nodes: int) -> Array | None:
+        """The point of a master; those that it meets on its way are measured too."""
+        if self._is_over():
+            return None
+        # What others have pushed out of the pool is in it again.
+        self.hear(self._best)
+        known = None if self._best is None else self._best.w
+        limits = replace(self._journal.clock.limits(), nodes=num_nodes)
+        w = recombine(self._task, self._state, known, is_lenient, limits, self._offer)
+        point = None if w is None else measure_point(self._task.layout.embedded, w)
+        if point is not None:
+            self._journal.offer(point)
+            self.hear(point)
+        self._record(point)
+        return None if point is None else point.w
+
+    def _offer(self, w: Array) -> None:
+        self._journal.offer(measure_point(self._task.layout.embedded, w))
+
+    def _record(self, point: Point | None) -> None:
+        self._num_steps += 1
+        words = f"{self._state.pool.size:,} points of blocks, relaxation {self._sense * self._state.value:.6g}"
+        self._journal.step(Step(0, self._num_steps, self._best, point, 0.0, words, kind="columns"))
+
+    @property
+    def _sense(self) -> float:
+        return self._journal.arguments.program.sense
+
+    def _is_over(self) -> bool:
+        return self._journal.clock.ended() is not None
+
+
+def open_columns(problem: Problem, journal: Journal, starts: tuple[Array, ...]) -> Columns | None:
+    """Where the problem falls into blocks that can be worked on at once."""
+    layout = None if problem.blocks is None else lay_out(problem.embedded, problem.blocks, problem.box)
+    return None if layout is None else Columns(problem, layout, journal, starts)
+
+
+def _is_idle(values: list[float]) -> bool:
+    """Whether the last rounds have brought next to nothing."""
+    if len(values) <= NUM_IDLE:
+        return False
+    return values[-1 - NUM_IDLE] - values[-1] <= GAIN * max(1e-9, abs(values[-1]))
+
+
+def _inside(layout: Layout) -> Array:
+    """The point of the box that is nearest to zero."""
+    return np.clip(np.zeros(layout.blocks.block.size), layout.box.lb, layout.box.ub)

@@ -1,0 +1,189 @@
+"""Column generation: prices from the relaxed master, points of blocks at these prices, points of the whole problem from the master.
+
+Prices are smoothed: a round takes those half way between its last ones and what the relaxed master says. Its own jump from corner to corner
+as long as blocks have few points, and points that are made for such prices are of no use later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.embedded.measurements import slopes
+from dcembed.engine.columns.integers import FEW, Choices
+from dcembed.engine.columns.layout import Layout
+from dcembed.engine.columns.master import build_master, read_prices, solve_master
+from dcembed.engine.columns.pieces import Pieces, measure_pieces
+from dcembed.engine.columns.pool import Pool, add_all, add_better, best_points, choose, empty_pool, keep_best, put_points
+from dcembed.engine.columns.pricing import priced_gradient, walk
+from dcembed.engine.problem import Problem
+from dcembed.program.derive import relaxed
+from dcembed.run.clock import Clock
+from dcembed.sparse import row_numbers
+
+# Steps of a walk at most, and points drawn for each block of which the best is where a walk begins.
+NUM_STEPS, NUM_DRAWN = 8, 8
+SMOOTHING = 0.5
+# Points of a block that are kept.
+MAX_POINTS = 12
+# A piece holds if it violates at most this share of the feasibility tolerance.
+TOLERANCE_SHARE = 0.1
+# What missing a link costs in the relaxed master, in relation to a fair price, and what a block costs that has no point.
+FIRMNESS = 20.0
+# What drawn points that do not hold are charged for it, in relation to the values of blocks.
+CHARGE = 1e3
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where column generation is.
+
+    Parameters
+    ----------
+    pool
+        Points of blocks that hold.
+    prices
+        Of the linking rows, as the last round had them, shape (L,).
+    exact
+        Prices as the relaxed master gave them last, shape (L,).
+    value
+        Of the relaxed master.
+    fruitless
+        How often each of the few choices of integers of a block brought nothing since it last did, shape (B, FEW).
+    number
+        Rounds so far.
+    """
+
+    pool: Pool
+    prices: Array
+    exact: Array
+    value: float
+    fruitless: Array
+    number: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What column generation works on: the problem by its blocks, their integers, and a point at which all begin."""
+
+    problem: Problem
+    layout: Layout
+    choices: Choices
+    nothing: Array
+
+    @property
+    def tolerance(self) -> float:
+        """What a piece may violate."""
+        return TOLERANCE_SHARE * self.problem.options.feasibility_tol
+
+
+def begin(task: Task) -> State:
+    """The first prices, and the points of the beginning."""
+    layout = task.layout
+    prices = fair_prices(layout, task.nothing) * layout.links_sign
+    pool = add_all(layout, empty_pool(layout), measure_pieces(layout, task.nothing), task.tolerance)
+    tries = np.where(np.arange(FEW) < np.minimum(task.choices.counts, FEW)[:, None], 0.0, np.inf)
+    return State(pool, prices, prices, np.inf, tries)
+
+
+def hear(task: Task, state: State, w: Array) -> State:
+    """Keep the pieces of a point that hold in their blocks."""
+    return replace(state, pool=add_all(task.layout, state.pool, measure_pieces(task.layout, w), task.tolerance))
+
+
+def price(task: Task, state: State, prices: Array, rng: np.random.Generator, clock: Clock) -> State:
+    """One walk of all blocks at these prices; what they meet that is better than what they have is kept."""
+    choice = np.argmin(state.fruitless, axis=1)
+    pool, found = state.pool, np.zeros(task.layout.num_blocks, dtype=bool)
+    for pieces in walk(task.layout, prices, _begin_at(task, state, prices, choice, rng), NUM_STEPS):
+        pool, is_new = add_better(task.layout, pool, pieces, prices, task.tolerance)
+        found |= is_new
+        if clock.ended():
+            break
+    fruitless = state.fruitless.copy()
+    at = np.arange(choice.size), choice
+    fruitless[at] = np.where(found, 0.0, fruitless[at] + 1.0)
+    return replace(state, pool=pool, fruitless=fruitless, number=state.number + 1)
+
+
+def relax(task: Task, state: State, clock: Clock) -> State:
+    """New prices from the relaxed master; points that are far from being of use are dropped."""
+    layout = task.layout
+    fair = np.maximum(fair_prices(layout, task.nothing), np.abs(state.exact))
+    master = build_master(layout, state.pool, FIRMNESS * fair, open_cost(state.pool))
+    solution = solve_master(task.problem, relaxed(master.program), clock.limits())
+    prices = read_prices(layout, master, solution)
+    if prices is None or solution.x is None:
+        return state
+    used = np.flatnonzero(solution.x[master.others.size : master.others.size + state.pool.size] > 0.0)
+    pool = keep_best(state.pool, prices, MAX_POINTS, used)
+    smoothed = SMOOTHING * state.prices + (1.0 - SMOOTHING) * prices
+    return replace(state, pool=pool, prices=smoothed, exact=prices, value=master.program.objective(solution.x))
+
+
+def open_cost(pool: Pool) -> float:
+    """What leaving a block without a point costs: more than any point."""
+    return FIRMNESS * max(1.0, float(np.abs(pool.cost).sum()))
+
+
+def fair_prices(layout: Layout, w: Array) -> Array:
+    """At which a block that takes all it can of a link pays for it as much as its columns can bring: shape (L,)."""
+    width = layout.box.ub - layout.box.lb
+    reach = np.where(np.isfinite(width), width, 1.0)
+    gradient = priced_gradient(layout, w, slopes(layout.embedded, w), np.zeros(layout.links.num_links))
+    gains = layout.gather @ (np.abs(gradient) * reach)
+    gain = float(np.median(gains[gains > 0.0])) if (gains > 0.0).any() else 1.0
+    matrix = layout.links.matrix
+    activity = np.bincount(row_numbers(matrix), np.abs(matrix.data) * reach[matrix.indices], minlength=layout.links.num_links)
+    limit = np.where(np.isfinite(layout.links.ub), np.abs(layout.links.ub), np.abs(layout.links.lb))
+    scale = np.where(limit > 0.0, limit, activity / layout.num_blocks)
+    return gain / np.maximum(scale, 1e-9)
+
+
+def _begin_at(task: Task, state: State, prices: Array, choice: Array, rng: np.random.Generator) -> Array:
+    """Where the blocks begin with these choices of integers: at their best points with them, at the beginning, at the best of some drawn, in turn."""
+    layout = task.layout
+    known = put_points(layout, state.pool, best_points(layout, state.pool, prices), task.nothing)
+    values = task.choices.varied(rng, task.choices.numbered(choice, layout.take(known)))
+    kind = state.number % 3
+    if kind == 0:
+        return _with_integers(task, values, task.nothing)
+    if kind == 1:
+        same = _same_integers(task, state.pool, values)
+        return put_points(layout, same, best_points(layout, same, prices), _with_integers(task, values, task.nothing))
+    return _best_drawn(task, prices, values, rng)
+
+
+def _with_integers(task: Task, values: Array, w: Array) -> Array:
+    """The vector `w` with the integers of blocks that are in `values` (B, width)."""
+    held = task.layout.put(values, w)
+    return np.where(task.layout.embedded.integer & task.layout.is_inside, held, w)
+
+
+def _same_integers(task: Task, pool: Pool, values: Array) -> Pool:
+    """The points that have the integers of their block in `values`."""
+    is_integer = task.layout.take(task.layout.embedded.integer.astype(np.float64)) > 0.0
+    differs = (pool.values != values[pool.block]) & is_integer[pool.block]
+    return choose(pool, np.flatnonzero(~differs.any(axis=1)))
+
+
+def _best_drawn(task: Task, prices: Array, values: Array, rng: np.random.Generator) -> Array:
+    """Of some points drawn for each block, between the beginning and anywhere, the best."""
+    layout, box = task.layout, task.layout.box
+    lb, ub = (np.where(np.isfinite(side), side, task.nothing) for side in (box.lb, box.ub))
+    best, least = task.nothing, np.full(layout.num_blocks, np.inf)
+    for _ in range(NUM_DRAWN):
+        share = np.append(rng.random(layout.num_blocks), 0.0)[layout.blocks.block]
+        drawn = task.nothing + share * (lb + rng.random(lb.size) * (ub - lb) - task.nothing)
+        pieces = measure_pieces(layout, _with_integers(task, values, drawn))
+        merit = _merit(pieces, prices)
+        best = layout.choose(merit < least, pieces.w, best)
+        least = np.minimum(merit, least)
+    return best
+
+
+def _merit(pieces: Pieces, prices: Array) -> Array:
+    value = pieces.value(prices)
+    return value + CHARGE * max(1.0, float(np.median(np.abs(value)))) * pieces.violation

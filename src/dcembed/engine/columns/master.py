@@ -1,0 +1,114 @@
+"""The restricted master: one of the known points for each block, so that the rows that blocks share hold.
+
+minimize    objective of the other columns + sum_k cost_k lambda_k
+subject to  their own rows,   link_lb <= links of the other columns + sum_k use_k lambda_k <= link_ub,   sum over a block of lambda_k = 1
+
+Its linear relaxation gives prices of the linking rows. With lambda binary it gives a point of the whole problem, which is feasible because
+all of its pieces are. Links may be missed, and blocks without a point be left open, at a cost that prices see and points do not.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.engine.columns.layout import Layout
+from dcembed.engine.columns.pool import Pool, put_points
+from dcembed.engine.problem import Problem, solver_for
+from dcembed.program.derive import add_columns, add_rows, derive, keep_columns, keep_rows
+from dcembed.program.program import Program
+from dcembed.solvers.base import Limits, Solution
+from dcembed.solvers.failover import LastingSession
+
+# A share of lambda above this is a choice.
+CHOSEN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Master:
+    """A restricted master as a program, and where what stands in it.
+
+    Parameters
+    ----------
+    program
+        Columns: those outside of blocks, lambda of the pool, what links are missed by from below and above, blocks that are left open.
+    others
+        The columns outside of blocks.
+    num_rows
+        Rows before the linking ones.
+    pool
+        The points.
+    """
+
+    program: Program
+    others: Array
+    num_rows: int
+    pool: Pool
+
+
+def build_master(layout: Layout, pool: Pool, penalty: Array, open_cost: float) -> Master:
+    """The master over a pool, with a price of what links are missed by (L,) and one for blocks without a point."""
+    others, links = np.flatnonzero(~layout.is_inside), layout.links
+    alone = other_program(layout, others)
+    size, num_links = pool.size, links.num_links
+    missing = np.setdiff1d(np.arange(layout.num_blocks), pool.block)
+    extra = size + 2 * num_links + missing.size
+    ub = np.concatenate([np.ones(size), np.full(2 * num_links, np.inf), np.ones(missing.size)])
+    cost = np.concatenate([pool.cost, penalty, penalty, np.full(missing.size, open_cost)])
+    program = add_columns(alone, np.zeros(extra), ub, cost, np.arange(extra) < size)
+    unit = sp.eye_array(num_links, format="csr")
+    linking = sp.hstack([links.matrix[:, others], pool.use.T, unit, -unit, sp.csr_array((num_links, missing.size))], format="csr")
+    entries = (
+        np.concatenate([pool.block, missing]),
+        others.size + np.concatenate([np.arange(size), size + 2 * num_links + np.arange(missing.size)]),
+    )
+    choice = sp.csr_array((np.ones(size + missing.size), entries), shape=(layout.num_blocks, others.size + extra))
+    one, constant = np.ones(layout.num_blocks), layout.link_constant
+    rows = sp.csr_array(sp.vstack([linking, choice], format="csr"))
+    lb, ub = np.concatenate([links.lb - constant, one]), np.concatenate([links.ub - constant, one])
+    return Master(add_rows(program, rows, lb, ub), others, alone.num_rows, pool)
+
+
+def other_program(layout: Layout, others: Array) -> Program:
+    """The host over the columns outside of blocks, with the rows that have no other columns."""
+    host, blocks = layout.embedded.host, layout.blocks
+    plain = np.setdiff1d(np.flatnonzero(blocks.row < 0), blocks.linking_rows)
+    indicators = tuple(indicator for indicator in host.indicators if blocks.block[indicator.column] < 0)
+    return keep_columns(derive(keep_rows(host, plain), indicators=indicators, quadratic=None), others)
+
+
+def solve_master(problem: Problem, program: Program, limits: Limits, start: Array | None = None) -> Solution:
+    """Solve a master, or its relaxation, once."""
+    with closing(LastingSession(program, solver_for(problem, program.problem_class))) as session:
+        return session.solve(limits, start)
+
+
+def read_prices(layout: Layout, master: Master, solution: Solution) -> Array | None:
+    """What a unit of each linking row is worth, shape (L,); None where the solver does not say."""
+    if solution.duals is None:
+        return None
+    prices: Array = solution.duals[master.num_rows : master.num_rows + layout.links.num_links]
+    return prices
+
+
+def forbid_misses(layout: Layout, master: Master) -> Master:
+    """The master without leave to miss a link."""
+    ub = master.program.ub.copy()
+    first = master.others.size + master.pool.size
+    ub[first : first + 2 * layout.links.num_links] = 0.0
+    return replace(master, program=derive(master.program, ub=ub))
+
+
+def read_point(layout: Layout, master: Master, x: Array, w: Array) -> Array:
+    """The point that a solution of the master stands for, by its kept columns; blocks without a choice are as in `w`."""
+    others, size = master.others.size, master.pool.size
+    chosen = np.flatnonzero(x[others : others + size] > CHOSEN)
+    numbers = np.full(layout.num_blocks, -1, dtype=np.int64)
+    numbers[master.pool.block[chosen]] = chosen
+    point = put_points(layout, master.pool, numbers, w)
+    point[master.others] = x[:others]
+    return point

@@ -1,0 +1,107 @@
+"""One point of every block, measured: what it costs, what it uses of the rows that blocks share, and what it violates inside its block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.engine.columns.layout import Layout
+from dcembed.sparse import above, row_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """A point of each block, by a vector over all columns of the host.
+
+    Parameters
+    ----------
+    w
+        Shape (n,), integers rounded, linked outputs at their predictions.
+    cost
+        What each block brings to the objective, shape (B,).
+    use
+        What each block uses of the linking rows, shape (B, L).
+    rows
+        By how much the rows inside blocks are above their limits, shape (r,); -inf where they are off.
+    violation
+        The largest violation inside each block, shape (B,).
+    """
+
+    w: Array
+    cost: Array
+    use: sp.csr_array
+    rows: Array
+    violation: Array
+
+    @property
+    def excess(self) -> Array:
+        """Of the rows inside blocks, shape (r,)."""
+        return np.maximum(self.rows, 0.0)
+
+    def value(self, prices: Array) -> Array:
+        """What each block costs when what it uses has a price (L,): shape (B,)."""
+        value: Array = self.cost + self.use @ prices
+        return value
+
+
+def measure_pieces(layout: Layout, w: Array) -> Pieces:
+    """Measure the points of all blocks, with one forward pass of each network."""
+    embedded = layout.embedded
+    w = np.where(embedded.integer, np.round(w) + 0.0, w)
+    neural, cost, uses = np.zeros(embedded.restrictions.num_restrictions + 1), np.zeros(layout.num_blocks + 1), []
+    for measured, of_term, outputs in zip(embedded.networks, layout.term_blocks, embedded.predict(w), strict=True):
+        terms = measured.terms
+        values = terms.scale * np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
+        neural += np.bincount(terms.measurement, values, minlength=neural.size)
+        in_objective = terms.measurement == 0
+        cost += np.bincount(of_term[in_objective], values[in_objective], minlength=cost.size)
+        uses.append(_neural_use(layout, of_term, terms.measurement, values))
+    rows = layout.rows.values(w, neural)
+    use = sp.csr_array(sum(uses, _host_use(layout, w)))
+    return Pieces(w, cost[:-1] + _host_cost(layout, w), use, rows, _violation(layout, w, rows))
+
+
+def choose_pieces(layout: Layout, is_first: Array, first: Pieces, second: Pieces) -> Pieces:
+    """The points of `first` for the blocks of a mask (B,), of `second` for all others."""
+    number = np.arange(layout.num_blocks) + np.where(is_first, 0, layout.num_blocks)
+    of_row = is_first[layout.rows.block]
+    return Pieces(
+        w=layout.choose(is_first, first.w, second.w),
+        cost=np.where(is_first, first.cost, second.cost),
+        use=above(first.use, second.use)[number],
+        rows=np.where(of_row, first.rows, second.rows),
+        violation=np.where(is_first, first.violation, second.violation),
+    )
+
+
+def _host_cost(layout: Layout, w: Array) -> Array:
+    """The part of the objective without networks; its quadratic terms do not reach beyond a block."""
+    host, slope = layout.embedded.host, layout.embedded.host.cost.copy()
+    for matrix, sign in ((host.quadratic, 0.5), (layout.embedded.concave, -0.5)):
+        if matrix is not None:
+            slope += sign * (matrix @ w)
+    cost: Array = layout.gather @ (slope * w)
+    return cost
+
+
+def _host_use(layout: Layout, w: Array) -> sp.csr_array:
+    by_column = layout.link_columns
+    used = sp.csr_array((by_column.data * w[row_numbers(by_column)], by_column.indices, by_column.indptr), shape=by_column.shape)
+    return sp.csr_array(layout.gather @ used)
+
+
+def _neural_use(layout: Layout, block: Array, measurement: Array, values: Array) -> sp.csr_array:
+    link = layout.link_of[measurement]
+    inside = np.flatnonzero((link >= 0) & (block < layout.num_blocks))
+    return sp.csr_array((values[inside], (block[inside], link[inside])), shape=(layout.num_blocks, layout.links.num_links))
+
+
+def _violation(layout: Layout, w: Array, rows: Array) -> Array:
+    host, inside = layout.embedded.host, layout.is_inside
+    violation = np.zeros(layout.num_blocks)
+    np.maximum.at(violation, layout.rows.block, rows)
+    np.maximum.at(violation, layout.blocks.block[inside], np.maximum(host.lb - w, w - host.ub)[inside])
+    return violation

@@ -1,0 +1,119 @@
+"""Points of blocks that were measured and hold inside their blocks: the columns of the restricted master."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.engine.columns.layout import Layout
+from dcembed.engine.columns.pieces import Pieces
+from dcembed.sparse import above
+
+# A point is new if it is better by this than all others of its block at some prices, in relation to their values.
+WORTH = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """K points.
+
+    Parameters
+    ----------
+    block
+        Of each, shape (K,).
+    cost
+        What each brings to the objective, shape (K,).
+    use
+        Of the linking rows, shape (K, L).
+    values
+        Of the columns of its block, shape (K, width).
+    """
+
+    block: Array
+    cost: Array
+    use: sp.csr_array
+    values: Array
+
+    @property
+    def size(self) -> int:
+        """K."""
+        return self.block.size
+
+    def value(self, prices: Array) -> Array:
+        """What each costs when what it uses has a price (L,): shape (K,)."""
+        value: Array = self.cost + self.use @ prices
+        return value
+
+
+def empty_pool(layout: Layout) -> Pool:
+    """No points."""
+    none = np.zeros(0)
+    return Pool(none.astype(np.int64), none, sp.csr_array((0, layout.links.num_links)), np.zeros((0, layout.width)))
+
+
+def add_better(layout: Layout, pool: Pool, pieces: Pieces, prices: Array, feasibility_tol: float) -> tuple[Pool, Array]:
+    """The pool with the points that hold in their blocks and are better at these prices than all others there; and which blocks have one."""
+    value, best = pieces.value(prices), best_values(layout, pool, prices)
+    known = np.where(np.isfinite(best), best, 0.0)
+    is_new = (pieces.violation <= feasibility_tol) & (value < best - WORTH * np.maximum(1.0, np.abs(known)))
+    return _add(layout, pool, pieces, np.flatnonzero(is_new)), is_new
+
+
+def add_all(layout: Layout, pool: Pool, pieces: Pieces, feasibility_tol: float) -> Pool:
+    """The pool with all points that hold in their blocks and are not in it."""
+    merged = _add(layout, pool, pieces, np.flatnonzero(pieces.violation <= feasibility_tol))
+    key = np.column_stack([merged.block, merged.values])
+    return choose(merged, np.sort(np.unique(key, axis=0, return_index=True)[1]))
+
+
+def _add(layout: Layout, pool: Pool, pieces: Pieces, new: Array) -> Pool:
+    if new.size == 0:
+        return pool
+    return Pool(
+        np.concatenate([pool.block, new]),
+        np.concatenate([pool.cost, pieces.cost[new]]),
+        above(pool.use, sp.csr_array(pieces.use[new])),
+        np.concatenate([pool.values, layout.take(pieces.w)[new]]),
+    )
+
+
+def best_values(layout: Layout, pool: Pool, prices: Array) -> Array:
+    """The least value of a point of each block, infinite where there is none: shape (B,)."""
+    best = np.full(layout.num_blocks, np.inf)
+    np.minimum.at(best, pool.block, pool.value(prices))
+    return best
+
+
+def best_points(layout: Layout, pool: Pool, prices: Array) -> Array:
+    """The number of the best point of each block, -1 where there is none: shape (B,)."""
+    order = np.lexsort((pool.value(prices), pool.block))
+    blocks, first = np.unique(pool.block[order], return_index=True)
+    best = np.full(layout.num_blocks, -1, dtype=np.int64)
+    best[blocks] = order[first]
+    return best
+
+
+def keep_best(pool: Pool, prices: Array, number: int, needed: Array) -> Pool:
+    """The best so many points of each block at these prices, and those that are needed."""
+    value = pool.value(prices)
+    order = np.lexsort((value, pool.block))
+    block = pool.block[order]
+    rank = np.arange(pool.size) - np.searchsorted(block, block)
+    kept = np.union1d(order[rank < number], needed)
+    return choose(pool, kept)
+
+
+def choose(pool: Pool, kept: Array) -> Pool:
+    """Some of the points."""
+    return Pool(pool.block[kept], pool.cost[kept], sp.csr_array(pool.use[kept]), pool.values[kept])
+
+
+def put_points(layout: Layout, pool: Pool, numbers: Array, w: Array) -> Array:
+    """The vector `w` with one point of each block in it; -1 leaves a block as it is."""
+    having = np.flatnonzero(numbers >= 0)
+    values = layout.take(w)
+    values[having] = pool.values[numbers[having]]
+    return layout.put(values, w)
