@@ -10,6 +10,7 @@ from typing import Any
 
 import cvxpy
 import numpy as np
+import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
@@ -17,6 +18,7 @@ from dcembed.frontends.messages import shorten
 from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
 from dcembed.network.network import Network
+from dcembed.reading import as_name, check_places
 
 # The name by which `problem.solve` finds dcembed.
 METHOD = "dcembed"
@@ -87,11 +89,14 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
     -------
     An expression of shape (n_out,) or (k, n_out), to be used in objectives and constraints like any other affine expression.
     """
+    as_name(name, "embed: name")
+    if sp.issparse(X):
+        check_places(X, "embed: X")
     refuse_classifier(network, "embed")
     network = load_network(network)
     try:
         inputs = _stacked(X)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(
             f"embed: X is {_ACCEPTED}, received {type(X).__name__}, which cannot be stacked ({shorten(error, MAX_TEXT)})."
         ) from None

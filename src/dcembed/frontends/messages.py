@@ -10,7 +10,11 @@ CARRIES = "dcembed takes linear, indicator and convex quadratic constraints besi
 
 def shorten(text: object, length: int = 120) -> str:
     """One line of at most `length` characters."""
-    line = " ".join(str(text).split())
+    try:
+        line = " ".join(str(text).split())
+    except Exception:
+        # A damaged object cannot even be printed.
+        line = f"<{type(text).__name__}>"
     return line if len(line) <= length else line[: length - 3] + "..."
 
 

@@ -19,6 +19,7 @@ from dcembed.frontends.messages import warn_user
 from dcembed.frontends.pyomo_ import PyomoModel, current_point, extract, restore
 from dcembed.frontends.pyomo_names import component_names
 from dcembed.options import Options
+from dcembed.reading import as_flag, as_name, show
 from dcembed.result import Result, Status
 from dcembed.version import __version__
 
@@ -144,6 +145,11 @@ class DCEmbedSolver:
         options_string
             Options as a string, "time_limit=10 solver=scip".
         """
+        for switch, what in ((tee, "tee"), (load_solutions, "load_solutions"), (warmstart, "warmstart")):
+            as_flag(switch, f"solve: {what}")
+        as_name(options_string, "solve: options_string")
+        if not (options is None or isinstance(options, Mapping)):
+            raise InputError(f"solve: options is not accepted: a mapping from names to values is expected, received {show(options)}.")
         settings = _merge(self.options, {**_read_string(options_string), **(options or {})}, _without_ignored(more), timelimit)
         settings.setdefault("verbose", tee)
         reporting = _Reporting(load_solutions)
@@ -249,10 +255,17 @@ def _without_ignored(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def _merge(fixed: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any], timelimit: float | None) -> dict[str, Any]:
     settings = {**fixed, **options, **more}
     if timelimit is not None:
-        if settings.get("time_limit", timelimit) != timelimit:
+        if "time_limit" in settings and not _is_same(settings["time_limit"], timelimit):
             raise InputError(f"solve: timelimit={timelimit} and time_limit={settings['time_limit']} are the same option; give one.")
         settings["time_limit"] = timelimit
     return settings
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except ValueError:
+        return False
 
 
 def _as_number(text: str) -> Any:

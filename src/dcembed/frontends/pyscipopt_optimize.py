@@ -19,6 +19,7 @@ from dcembed.frontends.infinity import INFINITY
 from dcembed.frontends.pyscipopt_ import ScipModel, ScipResult, read_solution
 from dcembed.frontends.pyscipopt_plugin import Hook, check_working_copy, hook, runs_in_scip, working_copy
 from dcembed.options import Options
+from dcembed.reading import require
 from dcembed.result import Status
 
 TIME = "limits/time"
@@ -45,6 +46,7 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     A `Result` with `value(variable)`. A feasible point is also SCIP's best solution, which `scip.getVal(variable)` reads, and SCIP's
     status, bounds and times are those of the run.
     """
+    require(scip, pyscipopt.Model, "optimize: scip")
     shared = hook(scip)
     if not shared.predictors:
         raise InputError("optimize: no network is embedded in the model. Call add_predictor_constr first, or scip.optimize() for SCIP.")
