@@ -7,6 +7,8 @@ import warnings
 
 CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 
+PRODUCT = "A product that only the objective needs is taken in the objective itself, convex or not"
+
 
 def shorten(text: object, length: int = 120) -> str:
     """One line of at most `length` characters."""
