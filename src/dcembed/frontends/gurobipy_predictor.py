@@ -90,7 +90,7 @@ def embed_predictor(
     """`add_predictor_constr` without a look at what is registered."""
     require(gp_model, gp.Model, "add_predictor_constr: gp_model")
     as_name(name, "add_predictor_constr: name")
-    as_flag(verbose, "add_predictor_constr: verbose")
+    verbose = verbose is not None and as_flag(verbose, "add_predictor_constr: verbose")
     if keywords.get("out_activation_") == "identity" and output_type is None:
         keywords.pop("out_activation_")
         output_type = "raw"
