@@ -20,7 +20,11 @@ MOST_SHOWN = 60
 
 def show(value: object) -> str:
     """A value for messages, shortened: its type, and what it looks like."""
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**18 else "a number of many digits"
+    try:
+        text = repr(value) if not isinstance(value, int) or abs(value) < 10**18 else "a number of many digits"
+    except Exception:
+        # A damaged object cannot even be printed.
+        text = "that cannot be printed"
     text = " ".join(text.split())
     return f"{type(value).__name__} {text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + ' ...'}"
 

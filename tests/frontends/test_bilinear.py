@@ -114,3 +114,40 @@ def test_price_times_demand_is_as_good_as_a_fine_grid(tool, tmp_path):
         assert objective == pytest.approx(again, abs=1e-5)
     # The grid knows the optimum but for its step of a hundredth.
     assert Sale.best_on_grid() - 1e-6 <= objective <= Sale.best_on_grid() + 2e-2
+
+
+@pytest.mark.parametrize("sense", ["maximize", "minimize"])
+def test_a_variable_that_is_a_product_is_its_name(sense):
+    """Scripts for SCIP write revenue == price * demand, and its sense does not matter then."""
+    pyscipopt = pytest.importorskip("pyscipopt")
+    from dcembed.pyscipopt import add_predictor_constr, optimize
+
+    network = dcembed.build_mlp([[[-1.0], [1.0]], [[1.5, -0.5]]], [[1.5, -0.5], [0.2]])
+    model = pyscipopt.Model()
+    model.hideOutput()
+    price, demand = model.addVar("price", lb=-1, ub=2), model.addVar("demand", lb=None)
+    revenue = model.addVar("revenue", lb=None)
+    add_predictor_constr(model, network, [price], [demand])
+    model.addCons(revenue == price * demand + 0.1)
+    model.setObjective(2 * revenue, sense)
+    result = optimize(model, **QUICK)
+    grid = np.linspace(-1, 2, 30001)
+    best = getattr(np, sense[:3])(2 * (grid * network(grid[:, None])[:, 0] + 0.1))
+    assert result.objective == pytest.approx(best, abs=1e-3)
+    assert model.getObjVal() == pytest.approx(result.objective)
+    assert model.getVal(revenue) == pytest.approx(model.getVal(price) * model.getVal(demand) + 0.1, abs=1e-6)
+
+
+def test_a_product_with_a_limit_is_refused_with_a_way_out():
+    pyscipopt = pytest.importorskip("pyscipopt")
+    from dcembed.pyscipopt import add_predictor_constr, optimize
+
+    model = pyscipopt.Model()
+    model.hideOutput()
+    price, demand = model.addVar("price", ub=2), model.addVar("demand", lb=None)
+    revenue = model.addVar("revenue", lb=None, ub=1)
+    add_predictor_constr(model, dcembed.build_mlp([[[1.0]], [[1.0]]], [None, None]), [price], [demand])
+    model.addCons(revenue == price * demand, name="sales")
+    model.setObjective(revenue, "maximize")
+    with pytest.raises(dcembed.DcembedError, match=r"'sales' is not taken.*t == product, where t is in the objective"):
+        optimize(model)

@@ -230,17 +230,32 @@ def test_without_a_feasible_point_nothing_is_claimed():
     assert front.result_of(problem).x is not None
 
 
-def test_other_methods_are_warned_about():
+@pytest.mark.parametrize("solver", [None, "CLARABEL"])
+def test_other_methods_are_refused(solver):
     x = cp.Variable(2, bounds=[-1, 1])
     f = front.embed(NETWORK, x, name="f")
     problem = cp.Problem(cp.Minimize(cp.sum(x) + f[0]), [f >= 0])
-    with pytest.warns(UserWarning, match=r"^f is the prediction of a network, but got a value without it"):
-        problem.solve()
+    message = r"^f is the prediction of a network, which problem.solve\(method=\"dcembed\"\) alone can read"
+    for _ in range(2):
+        with pytest.raises(InputError, match=message):
+            problem.solve(solver=solver)
+        assert problem.status is None
+        assert x.value is None
     with pytest.raises(InputError, match=r"was not solved by dcembed last"):
         front.result_of(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        problem.solve(method="dcembed")
+        problem.solve(method="dcembed", max_starts=1)
+    point = x.value.copy()
+    with pytest.raises(InputError, match=message):
+        problem.solve(solver=solver)
+    with pytest.raises(InputError, match=message):
+        problem.get_problem_data(cp.CLARABEL)
+    with pytest.raises(InputError, match=message):
+        f.value = np.zeros(f.shape)
+    # What dcembed found is still there.
+    assert np.array_equal(x.value, point)
+    assert f.value == pytest.approx(NETWORK(point))
 
 
 X = cp.Variable(2, name="x", bounds=[-1, 1])

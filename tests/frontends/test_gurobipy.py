@@ -87,9 +87,11 @@ CARRIES = "dcembed takes linear, indicator and convex quadratic constraints besi
 REJECTED = {
     add_ring: (
         "optimize: the constraint 'ring' is not taken. QuadraticConstraint: quadratic is not positive semidefinite (smallest eigenvalue -2), "
-        "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
+        "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant. "
+        "A product that only the objective needs is taken in the objective itself, convex or not."
     ),
-    add_circle: f"optimize: the constraint 'circle' is a quadratic equality, which is not convex; {CARRIES}.",
+    add_circle: f"optimize: the constraint 'circle' is a quadratic equality, which is not convex; {CARRIES}. "
+    "A product that only the objective needs is taken in the objective itself, convex or not.",
     add_objective: "optimize: the model has 2 objectives; dcembed takes one. Set NumObj = 1 and weigh them yourself.",
 }
 

@@ -106,15 +106,16 @@ LINEAR = (
     "Reformulate the constraint or deactivate it."
 )
 CURVED = "QuadraticConstraint: quadratic is not positive semidefinite (smallest eigenvalue {}), so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
+PRODUCT = "A product that only the objective needs is taken in the objective itself, convex or not."
 VALUES = "Give every parameter and every fixed variable a number before solving."
 UNSET = "Error evaluating Param value (p): The Param value is currently set to an invalid value. This is typically from a scal..."
 INSIDE = "A prediction holds always, not only when the disjunct is on. Embed on a block outside and use the outputs in the constraints of the disjunct."
 
 REJECTIONS = [
     (nonlinear, f"Constraint 'c[a]' has a nonlinear term: sin(x[0]). {LINEAR}"),
-    (quadratic, f"Constraint 'q' is quadratic, but not convex. {CURVED.format(-2)}"),
-    (quadratic_equality, f"Constraint 'q' is quadratic and bounded on both sides, which is not convex. {LINEAR}"),
-    (output_in_product, f"Constraint 'q' is quadratic, but not convex. {CURVED.format(-1)}"),
+    (quadratic, f"Constraint 'q' is quadratic, but not convex. {CURVED.format(-2)} {PRODUCT}"),
+    (quadratic_equality, f"Constraint 'q' is quadratic and bounded on both sides, which is not convex. {LINEAR} {PRODUCT}"),
+    (output_in_product, f"Constraint 'q' is quadratic, but not convex. {CURVED.format(-1)} {PRODUCT}"),
     (quadratic_in_disjunct, "Constraint 'd.q' has a quadratic term inside a disjunct. Linear constraints are accepted there."),
     (no_parameter, f"Constraint 'c' uses something that has no value: {UNSET} {VALUES}"),
     (no_right_side, f"Constraint 'c' uses something that has no value: {UNSET} {VALUES}"),

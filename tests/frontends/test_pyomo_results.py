@@ -126,3 +126,17 @@ def test_options_come_from_everywhere(capfd):
         solver.solve(m, time_limt=3)
     with pytest.raises(InputError, match="are the same option"):
         solver.solve(m, time_limit=3, timelimit=4)
+
+
+def test_keywords_of_other_solvers_are_taken():
+    """A script of before, but for the name of the solver."""
+    model = build_qp()
+    solver = pyo.SolverFactory("dcembed")
+    with pytest.warns(UserWarning, match=r"^solve: ignored, .*: keepfiles, suffixes, symbolic_solver_labels\.$"):
+        results = solver.solve(
+            model, keepfiles=True, symbolic_solver_labels=True, suffixes=["dual"], report_timing=False, options_string="max_starts=1 seed=3"
+        )
+    assert results.solver.status == SolverStatus.ok
+    assert max(item.start for item in solver.result.history) == 0
+    with pytest.raises(OptionError, match="unknown option 'keep_files'"):
+        solver.solve(model, keep_files=True)

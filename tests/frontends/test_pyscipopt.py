@@ -164,6 +164,21 @@ def test_a_change_that_scip_would_lose_is_refused(change, model):
         optimize(model)
 
 
+@pytest.mark.parametrize("change", CHANGES)
+def test_scips_own_call_says_so_too_each_time(change, model):
+    _, v = inputs_of(model)
+    predictor = add_predictor_constr(model, NETWORK, v)
+    model.setObjective(predictor.output[0, 0])
+    optimize(model, max_starts=1)
+    CHANGES[change](model, v)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"is not as dcembed left it.*Call scip.freeTransform\(\) after a solve"):
+            model.optimize()
+    model.freeTransform()
+    CHANGES[change](model, v)
+    assert optimize(model, max_starts=1).is_feasible
+
+
 def test_bounds_that_cross_are_named(model):
     _, v = inputs_of(model)
     add_predictor_constr(model, NETWORK, v)

@@ -61,7 +61,9 @@ def add_bounded_product(model, v, y):
 CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 NOT_CONVEX = (
     "is not taken. QuadraticConstraint: quadratic is not positive semidefinite (smallest eigenvalue -2), "
-    "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant."
+    "so the constraint is not convex. dcembed takes convex constraints; note that 1/2 w'Qw + a'w <= ub is meant. "
+    "A product that only the objective needs is taken as t <= product, t >= product or t == product, where t is in the objective, "
+    "in no other constraint, and without bounds that restrict it."
 )
 REJECTED = {
     add_ring: f"optimize: the constraint 'ring' {NOT_CONVEX}",

@@ -16,6 +16,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import InputError
 from dcembed.network.network import Network
+from dcembed.reading import as_number
 
 # One entry as (variables, coefficients, constant).
 LinearEntry = tuple[Sequence[Any], Sequence[float], float]
@@ -132,6 +133,7 @@ def prediction_error(expected: Array, outputs: Array, eps: float | None = None) 
     """|expected - outputs|, shape (k, n_out); with `eps`, entries above it are printed."""
     error: Array = np.abs(expected - outputs)
     if eps is not None:
+        eps = as_number(eps, "get_error: eps")
         for row, column in np.argwhere(error > eps):
             print(f"evaluation {row}, output {column}: {outputs[row, column]:.9g} differs from the prediction by {error[row, column]:.3g}")
     return error

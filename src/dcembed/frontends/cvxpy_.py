@@ -21,7 +21,7 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.frontends.contract import Extraction
 from dcembed.frontends.cvxpy_matrices import Matrices
 from dcembed.frontends.cvxpy_names import CanonicalNames, read_names
-from dcembed.frontends.cvxpy_prediction import Prediction, predictions_in
+from dcembed.frontends.cvxpy_prediction import Prediction, predictions_in, read_predictions
 from dcembed.frontends.cvxpy_rejections import check_problem, unsupported
 from dcembed.program.cones import ConeConstraint
 from dcembed.program.program import Program
@@ -62,6 +62,11 @@ class CanonicalForm:
 
 def extract(problem: cvxpy.Problem) -> Extraction[CanonicalForm]:
     """The problem as a program and embeddings; nothing in it is changed."""
+    with read_predictions():
+        return _extract(problem)
+
+
+def _extract(problem: cvxpy.Problem) -> Extraction[CanonicalForm]:
     predictions = predictions_in(problem)
     inputs = [cvxpy.Variable(prediction.inputs.shape) for prediction in predictions]
     links = [u == prediction.inputs for u, prediction in zip(inputs, predictions, strict=True)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import cvxpy
 import numpy as np
+import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
@@ -16,6 +18,7 @@ from dcembed.frontends.messages import shorten
 from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
 from dcembed.network.network import Network
+from dcembed.reading import as_name, check_places
 
 # The name by which `problem.solve` finds dcembed.
 METHOD = "dcembed"
@@ -23,6 +26,7 @@ METHOD = "dcembed"
 MAX_TEXT = 160
 _ACCEPTED = "an expression, an array, or a list (of lists of equal length) of scalar expressions and numbers; cvxpy.hstack joins vectors"
 _NUMBERS = itertools.count()
+_IS_READ: ContextVar[bool] = ContextVar("_IS_READ", default=False)
 
 
 class Prediction(cvxpy.Variable):  # type: ignore[misc]  # CVXPY has no types
@@ -34,19 +38,38 @@ class Prediction(cvxpy.Variable):  # type: ignore[misc]  # CVXPY has no types
         self.network = network
         self.inputs = inputs
 
+    @property
+    def canonical_form(self) -> Any:
+        """What CVXPY builds its matrices from: refused to solvers, which would solve the problem without the network."""
+        if not _IS_READ.get():
+            raise self._without_network()
+        return self.canonicalize()
+
     def save_value(self, val: Array | None, sparse_path: bool = False) -> None:
-        """Take a value, and say that it is not the network's: only solvers that do not know the network call this with one."""
+        """Take no value: only solvers that do not know the network call this with one, and `f.value = ...`, which means nothing."""
         if val is not None:
-            warnings.warn(
-                f'{self.name()} is the prediction of a network, but got a value without it. Solve with method="{METHOD}": '
-                "other methods take predictions for free variables.",
-                stacklevel=2,
-            )
+            raise self._without_network()
         super().save_value(val, sparse_path)
 
     def restore(self, val: Array) -> None:
         """Take a value that is the network's."""
         super().save_value(val)
+
+    def _without_network(self) -> InputError:
+        return InputError(
+            f'{self.name()} is the prediction of a network, which problem.solve(method="{METHOD}") alone can read: other methods, and '
+            "problem.get_problem_data, would take it for a free variable."
+        )
+
+
+@contextmanager
+def read_predictions() -> Iterator[None]:
+    """Let CVXPY build matrices with predictions in them, for dcembed itself."""
+    token = _IS_READ.set(True)
+    try:
+        yield
+    finally:
+        _IS_READ.reset(token)
 
 
 def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
@@ -66,11 +89,14 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
     -------
     An expression of shape (n_out,) or (k, n_out), to be used in objectives and constraints like any other affine expression.
     """
+    as_name(name, "embed: name")
+    if sp.issparse(X):
+        check_places(X, "embed: X")
     refuse_classifier(network, "embed")
     network = load_network(network)
     try:
         inputs = _stacked(X)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InputError(
             f"embed: X is {_ACCEPTED}, received {type(X).__name__}, which cannot be stacked ({shorten(error, MAX_TEXT)})."
         ) from None

@@ -14,7 +14,7 @@ from dcembed.frontends.gurobipy_generals import read_extension
 from dcembed.frontends.gurobipy_state import registry
 from dcembed.frontends.gurobipy_values import remember
 from dcembed.frontends.infinity import unlimited
-from dcembed.frontends.messages import CARRIES, warn_user
+from dcembed.frontends.messages import CARRIES, PRODUCT, warn_user
 from dcembed.frontends.probability import bound_scores, join
 from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.nonconvex import split_quadratic
@@ -102,13 +102,15 @@ def _quadratic_constraints(model: gp.Model) -> list[QuadraticConstraint]:
 def _quadratic_constraint(model: gp.Model, constraint: gp.QConstr) -> QuadraticConstraint:
     """x'Qx + a'x <= rhs, or the negative of >=."""
     if constraint.QCSense == gp.GRB.EQUAL:
-        raise InputError(f"optimize: the constraint '{constraint.QCName}' is a quadratic equality, which is not convex; {CARRIES}.")
+        raise InputError(
+            f"optimize: the constraint '{constraint.QCName}' is a quadratic equality, which is not convex; {CARRIES}. {PRODUCT}."
+        )
     sign = -1.0 if constraint.QCSense == gp.GRB.GREATER_EQUAL else 1.0
     quadratic, linear = model.getQCMatrices(constraint)
     try:
         return QuadraticConstraint(2.0 * sign * quadratic, sign * linear.T, sign * constraint.QCRHS, constraint.QCName)
     except InputError as error:
-        raise InputError(f"optimize: the constraint '{constraint.QCName}' is not taken. {error}") from None
+        raise InputError(f"optimize: the constraint '{constraint.QCName}' is not taken. {error} {PRODUCT}.") from None
 
 
 def _reject_other(model: gp.Model) -> None:

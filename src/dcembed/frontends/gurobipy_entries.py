@@ -11,6 +11,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, stack
+from dcembed.reading import as_number
 
 _ACCEPTED = "variables, linear expressions and numbers, in an MVar, MLinExpr, list, nested list, dict, ndarray or DataFrame"
 
@@ -51,7 +52,7 @@ def read_terms(entry: Any) -> LinearEntry:
         terms = range(entry.size())
         return [entry.getVar(i) for i in terms], [entry.getCoeff(i) for i in terms], entry.getConstant()
     if isinstance(entry, int | float | np.number):
-        return [], [], float(entry)
+        return [], [], as_number(entry, "add_predictor_constr: an input")
     raise InputError(f"add_predictor_constr: an input is of type {type(entry).__name__}: {entry!r:.60}. Accepted are {_ACCEPTED}.")
 
 

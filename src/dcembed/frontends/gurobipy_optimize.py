@@ -18,6 +18,7 @@ from dcembed.frontends.gurobipy_state import registry, state_of
 from dcembed.frontends.gurobipy_values import drop
 from dcembed.frontends.infinity import INFINITY
 from dcembed.options import Options
+from dcembed.reading import require, show
 from dcembed.result import Result
 
 
@@ -57,6 +58,9 @@ def optimize(
     -------
     The `Result`; `result.x` is in the order of `model.getVars()`, and its objective is what `model.ObjVal` is.
     """
+    require(model, gp.Model, "optimize: model")
+    if not (callback is None or callable(callback)):
+        raise InputError(f"optimize: callback is not accepted: a function is expected, received {show(callback)}.")
     if not registry(model):
         raise InputError("optimize: no network is embedded in the model. Call add_predictor_constr first, or model.optimize() for Gurobi.")
     given = {"solver": "gurobi", **_settings(model), **options}

@@ -22,6 +22,7 @@ from dcembed.frontends.links import opened, without_link
 from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
 from dcembed.frontends.registered import find_registered
 from dcembed.importers import load_network
+from dcembed.reading import as_flag, as_name, require
 
 
 def add_predictor_constr(
@@ -87,6 +88,9 @@ def embed_predictor(
     **keywords: Any,
 ) -> PredictorConstr:
     """`add_predictor_constr` without a look at what is registered."""
+    require(gp_model, gp.Model, "add_predictor_constr: gp_model")
+    as_name(name, "add_predictor_constr: name")
+    verbose = verbose is not None and as_flag(verbose, "add_predictor_constr: verbose")
     if keywords.get("out_activation_") == "identity" and output_type is None:
         keywords.pop("out_activation_")
         output_type = "raw"

@@ -22,6 +22,7 @@ from dcembed.frontends.linopy_ties import Tie, ties_of
 from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
 from dcembed.network.network import Network
+from dcembed.reading import as_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +147,8 @@ def embed(
     """
     if not isinstance(model, linopy.Model):
         raise InputError(f"embed: the first argument is a linopy.Model, received {type(model).__name__}.")
+    for text, what in ((name, "name"), (feature_dim, "feature_dim"), (output_dim, "output_dim")):
+        as_name(text, f"embed: {what}")
     refuse_classifier(network, "embed")
     predictor, network = network, load_network(network)
     name = _free_name(model, name, outputs is None)
@@ -198,6 +201,8 @@ def _where(pieces: Sequence[Piece], targets: Sequence[Piece], known: Dims, mask:
             )
         flags = Piece("mask", mask, mask, mask.astype(np.float64), is_data=True)
         return (conform(flags, known).constant > 0).broadcast_like(everywhere).transpose(*known)
+    if not isinstance(mask, bool | np.bool_):
+        raise InputError(f"embed: mask is of type {type(mask).__name__}; expected are booleans over {list(map(str, known))}.")
     return everywhere & bool(mask)
 
 

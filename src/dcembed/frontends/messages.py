@@ -7,10 +7,16 @@ import warnings
 
 CARRIES = "dcembed takes linear, indicator and convex quadratic constraints beside the networks"
 
+PRODUCT = "A product that only the objective needs is taken in the objective itself, convex or not"
+
 
 def shorten(text: object, length: int = 120) -> str:
     """One line of at most `length` characters."""
-    line = " ".join(str(text).split())
+    try:
+        line = " ".join(str(text).split())
+    except Exception:
+        # A damaged object cannot even be printed.
+        line = f"<{type(text).__name__}>"
     return line if len(line) <= length else line[: length - 3] + "..."
 
 

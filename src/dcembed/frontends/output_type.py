@@ -7,6 +7,7 @@ from typing import Any, Literal
 from dcembed.errors import InputError
 from dcembed.frontends.links import is_sklearn, is_sklearn_classifier, last_link
 from dcembed.network.network import Network
+from dcembed.reading import as_name
 
 OutputType = Literal["raw", "classification", "probability"]
 
@@ -21,7 +22,7 @@ _CHOICES = (
 
 def read_output_type(predictor: Any, given: object) -> OutputType:
     """What is meant by the keyword `output_type` for this predictor; InputError where that cannot be said, or not embedded exactly."""
-    if given not in (*_PLAIN, "classification", *_PROBABILITY):
+    if as_name(given, "add_predictor_constr: output_type") not in (*_PLAIN, "classification", *_PROBABILITY):
         raise InputError(f"add_predictor_constr: output_type is {given!r}. Accepted: {_CHOICES}.")
     link, kind = last_link(predictor), type(predictor).__name__
     if link is not None:

@@ -27,6 +27,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.contract import Extraction
+from dcembed.frontends.messages import PRODUCT
 from dcembed.frontends.pyomo_component import NetworkConstraint
 from dcembed.frontends.pyomo_disjuncts import DisjunctRows, read_disjuncts, settled_constraints
 from dcembed.frontends.pyomo_embed import EmbeddedNetwork, embedded_networks
@@ -258,14 +259,14 @@ def _quadratic_constraints(rows: _Rows, columns: Columns, n: int) -> list[Quadra
     for row in rows.terms.quadratic:
         name, lb, ub = rows.names[row], rows.lb[row], rows.ub[row]
         if np.isfinite(lb) and np.isfinite(ub):
-            raise InputError(f"Constraint '{name}' is quadratic and bounded on both sides, which is not convex. {ACCEPTED}")
+            raise InputError(f"Constraint '{name}' is quadratic and bounded on both sides, which is not convex. {ACCEPTED} {PRODUCT}.")
         sign = 1.0 if np.isfinite(ub) else -1.0
         half = rows.terms.quadratic_matrix(row, columns)
         quadratic = widened(sp.csr_array(sign * (half + half.T)), n, n)
         try:
             found.append(QuadraticConstraint(quadratic, sign * matrix[[row]], ub if sign > 0 else -lb, name))
         except DcembedError as error:
-            raise InputError(f"Constraint '{name}' is quadratic, but not convex. {error}") from None
+            raise InputError(f"Constraint '{name}' is quadratic, but not convex. {error} {PRODUCT}.") from None
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
+import scipy.sparse as sp
 from pyomo.common.modeling import unique_component_name
 from pyomo.core.base.block import BlockData
 from pyomo.core.base.component import ComponentData
@@ -216,6 +217,8 @@ def _items(value: Any) -> list[Any]:
         return list(value.values())
     if _is_flat_item(value):
         return [value]
+    if sp.issparse(value):
+        raise InputError("embed: a sparse matrix has no place among inputs and outputs. Give a list or an array, such as matrix.toarray().")
     return list(value.to_numpy() if hasattr(value, "to_numpy") else value)
 
 
@@ -227,9 +230,9 @@ def _is_flat_item(value: Any) -> bool:
     """One expression or number. Pyomo's scalars are components as well, so they are looked at first."""
     if _is_indexed(value):
         return False
-    return (
-        isinstance(value, ComponentData | IndexedComponent | str) or hasattr(value, "is_expression_type") or not isinstance(value, Iterable)
-    )
+    if isinstance(value, ComponentData | IndexedComponent | str) or hasattr(value, "is_expression_type"):
+        return True
+    return not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0)
 
 
 def _is_flat(value: Any) -> bool:

@@ -15,9 +15,11 @@ from pyomo.opt import ProblemSense, Solution, SolutionStatus, SolverResults, Sol
 
 from dcembed.errors import InputError
 from dcembed.frontends.contract import Extraction, solve_model
+from dcembed.frontends.messages import warn_user
 from dcembed.frontends.pyomo_ import PyomoModel, current_point, extract, restore
 from dcembed.frontends.pyomo_names import component_names
 from dcembed.options import Options
+from dcembed.reading import as_flag, as_name, show
 from dcembed.result import Result, Status
 from dcembed.version import __version__
 
@@ -38,6 +40,21 @@ _NO_POINT = {
     Status.HOST_INFEASIBLE: (SolverStatus.warning, TerminationCondition.infeasible),
     Status.NUMERICAL_ERROR: (SolverStatus.error, TerminationCondition.solverFailure),
 }
+# Keywords of Pyomo's own solvers that say how a model gets to an executable and what is kept of that, or ask for duals.
+_IGNORED = frozenset(
+    (
+        "io_options",
+        "keepfiles",
+        "logfile",
+        "report_timing",
+        "solnfile",
+        "suffixes",
+        "symbolic_solver_labels",
+        "tmpdir",
+        "use_signal_handling",
+        "working_dir",
+    )
+)
 
 
 @pyo.SolverFactory.register("dcembed", doc="Penalty convex-concave procedure for models with embedded networks")
@@ -88,9 +105,7 @@ class DCEmbedSolver:
 
     def set_options(self, text: str) -> None:
         """Options as a string, "time_limit=10 solver=scip"."""
-        for item in text.split():
-            key, _, value = item.partition("=")
-            self.options[key] = _as_number(value)
+        self.options.update(_read_string(text))
 
     def __enter__(self) -> DCEmbedSolver:
         return self
@@ -107,6 +122,7 @@ class DCEmbedSolver:
         warmstart: bool = False,
         timelimit: float | None = None,
         options: Mapping[str, Any] | None = None,
+        options_string: str = "",
         **more: Any,
     ) -> SolverResults:
         """Solve a model.
@@ -124,9 +140,17 @@ class DCEmbedSolver:
         timelimit
             The same as time_limit.
         options, more
-            Options by the names of `dcembed.Options`, such as time_limit or seed; for this solve alone.
+            Options by the names of `dcembed.Options`, such as time_limit or seed; for this solve alone. Keywords of Pyomo's other
+            solvers that mean nothing here are ignored with a warning.
+        options_string
+            Options as a string, "time_limit=10 solver=scip".
         """
-        settings = _merge(self.options, options or {}, more, timelimit)
+        for switch, what in ((tee, "tee"), (load_solutions, "load_solutions"), (warmstart, "warmstart")):
+            as_flag(switch, f"solve: {what}")
+        as_name(options_string, "solve: options_string")
+        if not (options is None or isinstance(options, Mapping)):
+            raise InputError(f"solve: options is not accepted: a mapping from names to values is expected, received {show(options)}.")
+        settings = _merge(self.options, {**_read_string(options_string), **(options or {})}, _without_ignored(more), timelimit)
         settings.setdefault("verbose", tee)
         reporting = _Reporting(load_solutions)
         self._extraction, self.result, results = solve_model(reporting, model, Options(**settings), current_point if warmstart else None)
@@ -215,13 +239,33 @@ def _solution(names: Sequence[str], result: Result, condition: TerminationCondit
     return solution
 
 
+def _read_string(text: str) -> dict[str, Any]:
+    pairs = (item.partition("=") for item in (text or "").split())
+    return {key: _as_number(value) for key, _, value in pairs}
+
+
+def _without_ignored(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords that are options, after a warning about those that are Pyomo's and ask for something."""
+    ignored = sorted(key for key in keywords.keys() & _IGNORED if keywords[key])
+    if ignored:
+        warn_user(f"solve: ignored, since dcembed reads the model without files and has no duals: {', '.join(ignored)}.")
+    return {key: value for key, value in keywords.items() if key not in _IGNORED}
+
+
 def _merge(fixed: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any], timelimit: float | None) -> dict[str, Any]:
     settings = {**fixed, **options, **more}
     if timelimit is not None:
-        if settings.get("time_limit", timelimit) != timelimit:
+        if "time_limit" in settings and not _is_same(settings["time_limit"], timelimit):
             raise InputError(f"solve: timelimit={timelimit} and time_limit={settings['time_limit']} are the same option; give one.")
         settings["time_limit"] = timelimit
     return settings
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except ValueError:
+        return False
 
 
 def _as_number(text: str) -> Any:

@@ -17,8 +17,9 @@ from dcembed.frontends import pyscipopt_
 from dcembed.frontends.contract import Extraction, solve_model
 from dcembed.frontends.infinity import INFINITY
 from dcembed.frontends.pyscipopt_ import ScipModel, ScipResult, read_solution
-from dcembed.frontends.pyscipopt_plugin import Hook, hook, runs_in_scip, working_copy
+from dcembed.frontends.pyscipopt_plugin import Hook, check_working_copy, hook, runs_in_scip, working_copy
 from dcembed.options import Options
+from dcembed.reading import require
 from dcembed.result import Status
 
 TIME = "limits/time"
@@ -45,6 +46,7 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     A `Result` with `value(variable)`. A feasible point is also SCIP's best solution, which `scip.getVal(variable)` reads, and SCIP's
     status, bounds and times are those of the run.
     """
+    require(scip, pyscipopt.Model, "optimize: scip")
     shared = hook(scip)
     if not shared.predictors:
         raise InputError("optimize: no network is embedded in the model. Call add_predictor_constr first, or scip.optimize() for SCIP.")
@@ -90,12 +92,7 @@ def _back_to_problem(scip: pyscipopt.Model, shared: Hook) -> None:
     """Leave an earlier run behind, unless the model was changed since: SCIP would lose the change with it."""
     if scip.getStageName() == "PROBLEM":
         return
-    left, found = shared.left, working_copy(scip)
-    if left is None or left[0] != found[0] or not np.array_equal(left[1], found[1]):
-        raise InputError(
-            f"optimize: SCIP is in the stage {scip.getStageName()} and the model is not as dcembed left it. What is changed after a solve and "
-            "before scip.freeTransform() is lost. Call scip.freeTransform() after a solve, change the model then, and optimize again."
-        )
+    check_working_copy(scip, shared)
     scip.freeTransform()
 
 

@@ -54,7 +54,7 @@ class Hook:
     result, error
         How the last run ended; both None if SCIP ended before it. An error refers to the model, and stays here only until it is raised.
     left
-        The `working_copy` after the last run.
+        The `working_copy` after the last run; None where SCIP has made a new one since.
     is_included
         Whether the plugins are in SCIP.
     """
@@ -124,6 +124,16 @@ def working_copy(scip: pyscipopt.Model) -> tuple[int, Array]:
     return scip.getNConss(), np.array(bounds)
 
 
+def check_working_copy(scip: pyscipopt.Model, shared: Hook) -> None:
+    """InputError if the model was changed after a run and before `freeTransform`: a run reads the problem, where the change is not."""
+    left, found = shared.left, working_copy(scip)
+    if left is None or left[0] != found[0] or not np.array_equal(left[1], found[1]):
+        raise InputError(
+            f"optimize: SCIP is in the stage {scip.getStageName()} and the model is not as dcembed left it. What is changed after a solve and "
+            "before scip.freeTransform() is lost. Call scip.freeTransform() after a solve, change the model then, and optimize again."
+        )
+
+
 class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
     """Lets no point pass at which an output is not the prediction."""
 
@@ -133,7 +143,7 @@ class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
 
     def consinitpre(self, constraints: Any) -> None:
         """The run reads the problem as the user wrote it: presolving would be for nothing. What an earlier run has found is forgotten."""
-        self.shared.result = None
+        self.shared.result = self.shared.left = None
         if self.shared.predictors and self.model.getParam("limits/time") > 0:
             self.rounds = self.model.getParam(ROUNDS)
             self.model.setParam(ROUNDS, 0)
@@ -211,6 +221,8 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
             return
         shared.result = shared.error = None
         try:
+            if shared.left is not None:
+                check_working_copy(scip, shared)
             shared.result = (shared.run or _RUNS[0])(scip)
         except BaseException as error:
             if shared.run is not None:
@@ -219,6 +231,8 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
                 # PySCIPOpt prints it, and scip.optimize() raises an error of SCIP's.
                 raise
         finally:
-            shared.left = working_copy(scip)
+            # What was found changed stays so: the next call says it again.
+            if shared.left is None:
+                shared.left = working_copy(scip)
             if shared.result is None or shared.result.status is not Status.HOST_INFEASIBLE:
                 scip.interruptSolve()

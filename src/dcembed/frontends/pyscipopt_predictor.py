@@ -23,6 +23,7 @@ from dcembed.frontends.pyscipopt_classes import Added, add_outputs
 from dcembed.frontends.pyscipopt_plugin import hook, register, unregister
 from dcembed.importers import load_network
 from dcembed.network.network import Network
+from dcembed.reading import as_name, as_number, require
 
 
 def add_predictor_constr(
@@ -58,6 +59,8 @@ def add_predictor_constr(
     keywords
         Others of PySCIPOpt-ML are ignored with a warning.
     """
+    require(scip_model, pyscipopt.Model, "add_predictor_constr: scip_model")
+    as_name(unique_naming_prefix, "add_predictor_constr: unique_naming_prefix")
     predictor = opened(predictor)
     meaning = read_output_type(predictor, output_type)
     network = load_network(without_link(predictor))
@@ -207,7 +210,7 @@ def read_terms(entry: Any) -> LinearEntry:
         linear = [(variables[0], coefficient) for variables, coefficient in terms if variables]
         return [v for v, _ in linear], [c for _, c in linear], sum(c for variables, c in terms if not variables)
     if isinstance(entry, int | float | np.number):
-        return [], [], float(entry)
+        return [], [], as_number(entry, "add_predictor_constr: an input")
     raise InputError(
         f"add_predictor_constr: an input is of type {type(entry).__name__} and not linear: {entry!r:.60}. "
         "Accepted are variables, linear expressions and numbers, in lists, nested lists, arrays, dicts or DataFrames."

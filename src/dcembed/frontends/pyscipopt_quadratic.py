@@ -1,4 +1,4 @@
-"""Quadratic constraints of SCIP, whose objectives are linear: a quadratic objective is written t >= q(x) with t in the objective.
+"""Quadratic constraints of SCIP, whose objectives are linear: a quadratic objective is written t >= q(x), or t == q(x), with t in the objective.
 
 Such a t is put back: q itself becomes the objective, which a solver for quadratic programs takes without any quadratic constraint.
 """
@@ -98,11 +98,14 @@ def _as_constraints(row: QuadraticRow) -> list[QuadraticConstraint]:
     try:
         return [QuadraticConstraint(2.0 * sign * row.quadratic, sign * row.linear, ub, row.name) for sign, ub in sides]
     except InputError as error:
-        raise InputError(f"optimize: the constraint '{row.name}' is not taken. {error}") from None
+        raise InputError(
+            f"optimize: the constraint '{row.name}' is not taken. {error} A product that only the objective needs is taken as t <= product, "
+            "t >= product or t == product, where t is in the objective, in no other constraint, and without bounds that restrict it."
+        ) from None
 
 
 def _find_epigraph(program: Program, row: QuadraticRow, rows: Sequence[QuadraticRow], embeddings: Sequence[Embedding]) -> int | None:
-    """A column that is nothing but an upper bound of this row's quadratic in the objective."""
+    """A column that is nothing but an upper bound of this row's quadratic in the objective, or another name for it."""
     used = np.diff(sp.csc_array(program.rows).indptr) + np.diff(sp.csc_array(program.indicator_rows.matrix).indptr) > 0
     used |= program.integer | (row.linear == 0) | row.curved
     for other in rows:
@@ -111,6 +114,10 @@ def _find_epigraph(program: Program, row: QuadraticRow, rows: Sequence[Quadratic
     for embedding in embeddings:
         used[embedding.affine_inputs(program.num_columns).matrix.indices] = True
         used[embedding.outputs] = True
+    if row.lb == row.ub:
+        # An equality says what the column is, whatever the objective wants of it; a bound of the column would be one on the quadratic.
+        free = np.flatnonzero(~used & np.isinf(program.lb) & np.isinf(program.ub))
+        return int(free[0]) if free.size else None
     if np.isfinite(row.lb) == np.isfinite(row.ub):
         return None
     # With a single side and coefficient, the row bounds the column from below or from above.
