@@ -39,6 +39,9 @@ def block_case(seed: int, num_items: int = 10, link: str = "budget", second: boo
     order = rng.permutation(n) if permuted else np.arange(n)
     network, other = _network(rng), _network(rng)
     rows, row_lb, row_ub = _rows(rng, num_items, n, link)
+    if link == "predictions":
+        # All items can be at one point where the row holds.
+        row_ub[-1] = num_items * network(np.array([0.2, 0.3])).item()
     lb, ub = np.zeros(n), np.ones(n)
     ub[[at + AMOUNT, at + WHOLE]], ub[-1] = 2.0, 0.1 * num_items
     lb[[at + PREDICTION, at + OTHER]], ub[[at + PREDICTION, at + OTHER]] = -np.inf, np.inf

@@ -21,6 +21,8 @@ DAMPING = 0.99
 # Added to the diagonal of the systems, in relation to its largest entry, so that rows that are alike do not make them singular.
 REGULARIZATION = 1e-10
 TINY = 1e-14
+# Of excess, in relation to the costs of the columns.
+LARGEST_PRICE = 1e6
 # What is this near to a bound is there.
 SNAP = 1e-7
 
@@ -124,10 +126,12 @@ def _scale(programs: Programs) -> tuple[Programs, Array, Array]:
     """The programs with the largest coefficient of each row and the largest cost at one; rows that say nothing are 0 <= 1."""
     is_open = np.isfinite(programs.rhs)
     row_scale = np.maximum(np.where(is_open, np.abs(programs.rows).max(axis=2, initial=0.0), 1.0), 1e-12)
-    cost_scale = np.maximum(np.abs(programs.cost).max(axis=1, initial=0.0), 1e-12)
+    # Where columns cost next to nothing, what excess costs gives the scale.
+    charge = (programs.price * row_scale).max(axis=1)
+    cost_scale = np.maximum(np.abs(programs.cost).max(axis=1, initial=0.0), np.maximum(charge / LARGEST_PRICE, TINY))
     rows = np.where(is_open[..., None], programs.rows / row_scale[..., None], 0.0)
     rhs = np.where(is_open, programs.rhs / row_scale, 1.0)
-    price = np.clip(programs.price * row_scale / cost_scale[:, None], 1e-6, 1e8)
+    price = np.maximum(programs.price * row_scale / cost_scale[:, None], ACCURACY)
     return Programs(programs.cost / cost_scale[:, None], rows, rhs, price), row_scale, cost_scale
 
 

@@ -15,7 +15,7 @@ from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.columns.generator import Task, begin, hear, price, relax
 from dcembed.engine.columns.integers import find_choices
 from dcembed.engine.columns.layout import Layout, lay_out
-from dcembed.engine.columns.recombination import recombine
+from dcembed.engine.columns.recombination import Kind, recombine
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.run.journal import Journal, Step
@@ -23,7 +23,7 @@ from dcembed.run.starts import measure_start
 
 # Rounds of the first call at most, and those after which points are combined.
 NUM_ROUNDS = 16
-COMBINED = (2, 5)
+COMBINED = (1, 3, 6)
 # The relaxed master gains no more if so many rounds bring less than this, in relation to its value.
 NUM_IDLE, GAIN = 3, 1e-3
 # Walks of a later call at varied prices, and by how much these vary.
@@ -62,8 +62,9 @@ class Columns:
             self._round(self._state.prices)
             values.append(self._state.value)
             if len(values) - 1 in COMBINED:
-                self._combine(is_lenient=False, num_nodes=NUM_NODES[0])
-        return self._combine(is_lenient=False, num_nodes=NUM_NODES[0])
+                self._combine(Kind.QUICK, NUM_NODES[0])
+        self._combine(Kind.QUICK, NUM_NODES[0])
+        return self._combine(Kind.STRICT, NUM_NODES[0])
 
     def _further(self) -> Array | None:
         for _ in range(NUM_VARIED):
@@ -72,7 +73,7 @@ class Columns:
             factor = np.exp(VARIATION * self._rng.standard_normal(self._state.exact.size))
             self._state = price(self._task, self._state, self._state.exact * factor, self._rng, self._journal.clock)
         self._round(self._state.exact)
-        return self._combine(is_lenient=self._num_calls % 2 == 0, num_nodes=NUM_NODES[1])
+        return self._combine(Kind.LENIENT if self._num_calls % 2 == 0 else Kind.STRICT, NUM_NODES[1])
 
     def _round(self, prices: Array) -> None:
         """A walk of all blocks, and new prices."""
@@ -80,7 +81,7 @@ class Columns:
         if not self._is_over():
             self._state = relax(self._task, self._state, self._journal.clock)
 
-    def _combine(self, is_lenient: bool, num_nodes: int) -> Array | None:
+    def _combine(self, kind: Kind, num_nodes: int) -> Array | None:
         """The point of a master; those that it meets on its way are measured too."""
         if self._is_over():
             return None
@@ -88,7 +89,7 @@ class Columns:
         self.hear(self._best)
         known = None if self._best is None else self._best.w
         limits = replace(self._journal.clock.limits(), nodes=num_nodes)
-        w = recombine(self._task, self._state, known, is_lenient, limits, self._offer)
+        w = recombine(self._task, self._state, known, kind, limits, self._offer)
         point = None if w is None else measure_point(self._task.layout.embedded, w)
         if point is not None:
             self._journal.offer(point)

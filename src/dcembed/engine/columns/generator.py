@@ -117,8 +117,8 @@ def relax(task: Task, state: State, clock: Clock) -> State:
     prices = read_prices(layout, master, solution)
     if prices is None or solution.x is None:
         return state
-    used = np.flatnonzero(solution.x[master.others.size : master.others.size + state.pool.size] > 0.0)
-    pool = keep_best(state.pool, prices, MAX_POINTS, used)
+    share = solution.x[master.others.size : master.others.size + state.pool.size]
+    pool = keep_best(replace(state.pool, share=share), prices, MAX_POINTS)
     smoothed = SMOOTHING * state.prices + (1.0 - SMOOTHING) * prices
     return replace(state, pool=pool, prices=smoothed, exact=prices, value=master.program.objective(solution.x))
 

@@ -30,12 +30,15 @@ class Pool:
         Of the linking rows, shape (K, L).
     values
         Of the columns of its block, shape (K, width).
+    share
+        Of each in the last relaxed master, shape (K,); zero for later ones.
     """
 
     block: Array
     cost: Array
     use: sp.csr_array
     values: Array
+    share: Array
 
     @property
     def size(self) -> int:
@@ -51,7 +54,7 @@ class Pool:
 def empty_pool(layout: Layout) -> Pool:
     """No points."""
     none = np.zeros(0)
-    return Pool(none.astype(np.int64), none, sp.csr_array((0, layout.links.num_links)), np.zeros((0, layout.width)))
+    return Pool(none.astype(np.int64), none, sp.csr_array((0, layout.links.num_links)), np.zeros((0, layout.width)), none)
 
 
 def add_better(layout: Layout, pool: Pool, pieces: Pieces, prices: Array, feasibility_tol: float) -> tuple[Pool, Array]:
@@ -77,6 +80,7 @@ def _add(layout: Layout, pool: Pool, pieces: Pieces, new: Array) -> Pool:
         np.concatenate([pool.cost, pieces.cost[new]]),
         above(pool.use, sp.csr_array(pieces.use[new])),
         np.concatenate([pool.values, layout.take(pieces.w)[new]]),
+        np.concatenate([pool.share, np.zeros(new.size)]),
     )
 
 
@@ -96,19 +100,18 @@ def best_points(layout: Layout, pool: Pool, prices: Array) -> Array:
     return best
 
 
-def keep_best(pool: Pool, prices: Array, number: int, needed: Array) -> Pool:
-    """The best so many points of each block at these prices, and those that are needed."""
+def keep_best(pool: Pool, prices: Array, number: int) -> Pool:
+    """The best so many points of each block at these prices, and those with a share in the relaxed master."""
     value = pool.value(prices)
     order = np.lexsort((value, pool.block))
     block = pool.block[order]
     rank = np.arange(pool.size) - np.searchsorted(block, block)
-    kept = np.union1d(order[rank < number], needed)
-    return choose(pool, kept)
+    return choose(pool, np.union1d(order[rank < number], np.flatnonzero(pool.share > 0.0)))
 
 
 def choose(pool: Pool, kept: Array) -> Pool:
     """Some of the points."""
-    return Pool(pool.block[kept], pool.cost[kept], sp.csr_array(pool.use[kept]), pool.values[kept])
+    return Pool(pool.block[kept], pool.cost[kept], sp.csr_array(pool.use[kept]), pool.values[kept], pool.share[kept])
 
 
 def put_points(layout: Layout, pool: Pool, numbers: Array, w: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum
 
 import numpy as np
 
@@ -22,20 +23,31 @@ from dcembed.solvers.base import Limits
 POINTS_A_BLOCK = 3.0
 # What missing a link costs in relation to its price: in a lenient master, and where no point is known that keeps all links.
 LENIENCY, STRICTNESS = 5.0, 100.0
+# How much of a block the relaxed master may leave to others and have decided for it.
+DECIDED = 1e-6
+
+
+class Kind(Enum):
+    """What a combination is chosen from, and how strictly."""
+
+    QUICK = "strict, where the relaxed master has not decided"
+    STRICT = "strict, from the points that are best at the prices"
+    LENIENT = "from these points, with links that may be missed at a price"
 
 
 def recombine(
-    task: Task, state: State, known: Array | None, is_lenient: bool, limits: Limits, offer: Callable[[Array], None] = lambda w: None
+    task: Task, state: State, known: Array | None, kind: Kind, limits: Limits, offer: Callable[[Array], None] = lambda w: None
 ) -> Array | None:
     """The best combination that the master finds, by its kept columns; with a feasible point `known`, a strict one begins there.
 
     `offer` hears of those that it finds on its way.
     """
     layout, pool = task.layout, state.pool
-    begin = None if known is None or is_lenient else _places(layout, pool, known)
-    kept = _most_useful(layout, state, begin)
+    begin = None if known is None or kind is Kind.LENIENT else _places(layout, pool, known)
+    kept = _still_open(layout, pool) if kind is Kind.QUICK else _most_useful(layout, state)
+    kept = kept if begin is None else np.union1d(kept, begin)
     fair = np.maximum(np.abs(state.exact), 1e-3 * fair_prices(layout, task.nothing))
-    master = build_master(layout, choose(pool, kept), (LENIENCY if is_lenient else STRICTNESS) * fair, open_cost(pool))
+    master = build_master(layout, choose(pool, kept), (LENIENCY if kind is Kind.LENIENT else STRICTNESS) * fair, open_cost(pool))
     start = None
     if begin is not None and known is not None:
         master = forbid_misses(layout, master)
@@ -53,11 +65,19 @@ def _places(layout: Layout, pool: Pool, w: Array) -> Array | None:
     return places if (places >= 0).all() else None
 
 
-def _most_useful(layout: Layout, state: State, needed: Array | None) -> Array:
-    """The points that are best at the prices, in relation to the best of their blocks, and those that are needed."""
+def _still_open(layout: Layout, pool: Pool) -> Array:
+    """The points that the relaxed master has chosen, and all points of blocks for which it has not decided."""
+    decided = np.zeros(layout.num_blocks, dtype=bool)
+    chosen = pool.share > 1.0 - DECIDED
+    decided[pool.block[chosen]] = True
+    return np.flatnonzero(chosen | ~decided[pool.block])
+
+
+def _most_useful(layout: Layout, state: State) -> Array:
+    """The points that are best at the prices, in relation to the best of their blocks."""
     distance = state.pool.value(state.exact) - best_values(layout, state.pool, state.exact)[state.pool.block]
     kept = np.argsort(distance, kind="stable")[: int(POINTS_A_BLOCK * layout.num_blocks)]
-    return np.unique(kept) if needed is None else np.union1d(kept, needed)
+    return np.sort(kept)
 
 
 def _start(master: Master, places: Array, w: Array) -> Array:
