@@ -46,9 +46,9 @@ def samples(budget: float = 0.65, in_rows: bool = False) -> tuple[Program, Embed
     return program, Embedding(SUM, number[:, None], 5 + number)
 
 
-def block_of(program: Program, embedding: Embedding) -> NetworkBlock:
+def block_of(program: Program, embedding: Embedding, time_limit: float = np.inf) -> NetworkBlock:
     embedded = eliminate(program, [embedding])
-    return NetworkBlock(Space(embedded, tighten(embedded.host)), 1e-6)
+    return NetworkBlock(Space(embedded, tighten(embedded.host)), 1e-6, Clock(time_limit))
 
 
 def solver_of(block: NetworkBlock) -> Solver:
@@ -85,6 +85,11 @@ def test_the_projection_is_the_nearest_point_inside_the_bounds():
         z, fails = block._project(np.zeros(2))
         assert not fails.any()
         np.testing.assert_allclose(z, expected, atol=1e-5)
+
+
+def test_networks_decide_nothing_when_the_time_is_over():
+    block, x = block_of(*samples(), time_limit=0.0), np.zeros(10)
+    np.testing.assert_array_equal(block.solve(x, Terms(x, np.zeros(10), 1.0)), 0.0)
 
 
 def test_the_host_goes_to_the_nearest_point_that_its_rows_allow():

@@ -65,7 +65,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     with open_recorder(arguments) as recorder:
-        block = NetworkBlock(Space(recorder.embedded, recorder.host.box), arguments.options.feasibility_tol)
+        block = NetworkBlock(Space(recorder.embedded, recorder.host.box), arguments.options.feasibility_tol, recorder.clock)
         backend = choose_backend(squares_class(block), arguments.options.solver)
         solver = Solver(backend, recorder.session_options, recorder.journal.log.note)
         with closing(HostBlock(block, solver)) as host:
@@ -118,6 +118,7 @@ class _Method:
                 if num_failed == MAX_SOLVER_FAILURES:
                     return recorder.clock.ended() or Status.NUMERICAL_ERROR
                 continue
+            num_failed = 0
             z = self.block.solve(state.z, replace(state.terms, x=x))
             self._offer(start, x, z, state.terms.penalty)
             away = np.where(self.block.shared, np.abs(z - x) / self.block.space.width, 0.0)

@@ -19,6 +19,7 @@ from dcembed.arrays import Array
 from dcembed.baselines.neural_columns import columns_of_rows
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements, slopes
+from dcembed.run.clock import Clock
 from dcembed.run.space import Space
 from dcembed.sparse import row_numbers
 
@@ -48,10 +49,13 @@ class NetworkBlock:
         The embedded problem and the bounds of its columns.
     feasibility_tol
         How well a row has to hold.
+    clock
+        Ends the steps of a solve.
     """
 
     space: Space
     feasibility_tol: float
+    clock: Clock
 
     @property
     def embedded(self) -> EmbeddedProgram:
@@ -109,6 +113,8 @@ class NetworkBlock:
             return np.where(self.shared, np.clip(terms.x - terms.price * width**2 / terms.penalty, box.lb, box.ub), terms.x)
         z, mean, square = np.where(self.shared, z, terms.x), np.zeros(z.size), np.zeros(z.size)
         for number in range(1, NUM_STEPS + 1):
+            if self.clock.ended():
+                break
             neural = slopes(self.embedded, z)[[0]].toarray()[0]
             gradient = width * np.where(self.shared, neural + terms.price + terms.penalty * (z - terms.x) / width**2, 0.0)
             mean = FIRST_DECAY * mean + (1 - FIRST_DECAY) * gradient
@@ -128,6 +134,8 @@ class NetworkBlock:
         z, multiplier, rate, last = free, np.zeros(size), np.ones(size), np.zeros(size)
         kept, nearest = free, np.full(size, np.inf)
         for _ in range(NUM_PROJECTIONS):
+            if self.clock.ended():
+                break
             excess, slope = self._linear_piece(z)
             distance = self.uses @ ((z - free) / width) ** 2
             nearer = (excess <= self.feasibility_tol) & (distance < nearest)
@@ -164,11 +172,8 @@ class NetworkBlock:
     def _decide(self, free: Array, held: Array, fails: Array, terms: Terms) -> Array:
         """Each indicator at its cheaper value, and the columns of the rows that apply then where those hold."""
         columns, number = self.switches
-        chosen = (
-            self._cost_of_values(self._tied_cost(held, terms) - self._tied_cost(free, terms), fails, terms)
-            .argmin(axis=0)
-            .astype(np.float64)
-        )
+        change = self._tied_cost(held, terms) - self._tied_cost(free, terms)
+        chosen = self._cost_of_values(change, fails, terms).argmin(axis=0).astype(np.float64)
         chosen = np.clip(chosen, self.space.box.lb[columns], self.space.box.ub[columns])
         behind, applies = np.flatnonzero(number >= 0), np.ones(number.size)
         applies[behind] = chosen[number[behind]] == self.embedded.restrictions.indicator_value[behind]
