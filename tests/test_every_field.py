@@ -39,6 +39,7 @@ LIMITS = {
     "pgd": {"time_limit": np.inf, "max_iterations": 300},
     "attack": {"time_limit": np.inf, "max_iterations": 2},
     "relax-and-walk": {"time_limit": np.inf, "max_iterations": 2},
+    "dual-decomposition": {"time_limit": np.inf, "max_iterations": 8},
 }
 ENGINE = ("lazy", "shared", "two-path")
 METHODS = {

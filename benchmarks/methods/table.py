@@ -55,6 +55,13 @@ METHODS = {
             why_not={**_CONTINUOUS, "qp": _SCALAR},
             packages=(),
         ),
+        baseline(
+            "dual-decomposition",
+            "dual decomposition",
+            "Host and networks by turns, tied by prices, after Zeng et al.",
+            why_not=dict.fromkeys(("qp", "pooling"), "it is compared on hosts that fall into blocks"),
+            packages=(),
+        ),
         Method(
             "greedy",
             "greedy",

@@ -5,6 +5,7 @@ x_i = b_i - r_i + a_i,   y_i = 1  =>  score(x_i) >= 1e-4,   sum r <= R,   sum a 
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.sizes import read_number
 from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
+from dcembed.network.network import evaluate
 from dcembed.program.derive import add_columns, add_rows, derive
+from dcembed.program.matrices import set_fields
 
 NUM_FEATURES = 9
 MARGIN = 1e-4
@@ -71,11 +74,29 @@ def with_score_columns(instance: Instance, num_samples: int) -> Instance:
     inputs = embeddings[0].inputs
     matrix = sp.hstack([inputs.matrix, sp.csr_array((inputs.matrix.shape[0], num_samples))], format="csr")
     embedding = Embedding(embeddings[0].network, AffineInputs(matrix, inputs.offset), score)
-    return Instance(instance.name + ", score columns", wide, (embedding,), [np.zeros(n + num_samples)])
+    start = np.concatenate([np.zeros(n), evaluate(embedding.network, inputs.offset)[:, 0]])
+    return Instance(instance.name + ", score columns", wide, (embedding,), [start])
 
 
 def water_instance(network: Network, num_samples: int, cohort: int) -> Instance:
-    """Columns r (N x 9), a (N x 9), scores s (N), decisions y (N)."""
+    """The first samples of a cohort under the budgets of the paper."""
+    samples = untreated_samples(num_samples, cohort)
+    return treatment_instance(network, samples, np.concatenate(budgets()), f"water N={num_samples} cohort {cohort}")
+
+
+def treatment_instance(network: Network, samples: np.ndarray, budget: np.ndarray, name: str, most: np.ndarray | None = None) -> Instance:
+    """Columns r (N x 9), a (N x 9), scores s (N), decisions y (N).
+
+    Parameters
+    ----------
+    samples
+        Untreated features, shape (N, 9).
+    budget
+        Of removals, then of additions, shape (18,).
+    most
+        What one sample may get of each, shape (18,); no limit of its own by default.
+    """
+    num_samples = samples.shape[0]
     size = NUM_FEATURES * num_samples
     n = 2 * size + 2 * num_samples
     score, decision = 2 * size + np.arange(num_samples), 2 * size + num_samples + np.arange(num_samples)
@@ -84,15 +105,23 @@ def water_instance(network: Network, num_samples: int, cohort: int) -> Instance:
     use = sp.csr_array((np.ones(2 * size), (np.concatenate([feature, NUM_FEATURES + feature]), np.arange(2 * size))), shape=(18, n))
     cost, lb, ub = np.zeros(n), np.zeros(n), np.full(n, np.inf)
     cost[decision], lb[score], ub[decision] = -1.0, -np.inf, 1.0
-    unit = sp.eye_array(n, format="csr")
-    program = Program(
-        cost=cost,
-        rows=use,
-        row_ub=np.concatenate(budgets()),
-        lb=lb,
-        ub=ub,
-        integer=decision,
-        indicators=[Indicator(y, 1, unit[[s]], lb=MARGIN) for s, y in zip(score, decision, strict=True)],
-    )
-    embedding = Embedding(network, AffineInputs(treat, untreated_samples(num_samples, cohort)), score)
-    return Instance(f"water N={num_samples} cohort {cohort}", program, (embedding,), [np.zeros(n)])
+    if most is not None:
+        ub[: 2 * size] = np.concatenate([np.tile(side, num_samples) for side in np.split(most, 2)])
+    program = Program(cost=cost, rows=use, row_ub=budget, lb=lb, ub=ub, integer=decision, indicators=potable_indicators(decision, score, n))
+    return Instance(name, program, (Embedding(network, AffineInputs(treat, samples), score),), [np.zeros(n)])
+
+
+def potable_indicators(decision: np.ndarray, score: np.ndarray, num_columns: int) -> list[Indicator]:
+    """y = 1 => score >= 1e-4 for pairs of columns (N,) each.
+
+    All are copies of the first one with other columns: to check each of a hundred thousand anew takes a quarter of a minute.
+    """
+    unit = sp.csr_array((np.ones(1), np.zeros(1, dtype=np.int32), np.array([0, 1], dtype=np.int32)), shape=(1, num_columns))
+    first = Indicator(0, 1, unit, lb=MARGIN)
+    indicators = []
+    for number, place in zip(decision.tolist(), score.astype(np.int32)[:, None], strict=True):
+        row, indicator = copy(first.coefficients), copy(first)
+        row.indices = place
+        set_fields(indicator, column=number, coefficients=row)
+        indicators.append(indicator)
+    return indicators

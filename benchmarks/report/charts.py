@@ -27,6 +27,7 @@ LOOKS = {
     "ipopt-lbfgs": ("#c98bb9", "8"),
     "attack": ("#4f6d2f", "1"),
     "relax-and-walk": ("#a0522d", "2"),
+    "dual-decomposition": ("#5a7d9a", "3"),
     "complementarity": ("#8e44ad", "X"),
     "awasthi": ("#c060c0", "h"),
     "greedy": ("#0aa5a5", "*"),

@@ -1,7 +1,7 @@
 """Solve a case that lies in files, with whatever dcembed is on the path: `python case_runner.py FOLDER ANSWER`.
 
-It runs in processes of other states of the repository, so it knows the public names of dcembed and nothing of the benchmarks. The
-answer is ANSWER.json with what was measured, ANSWER.npz with the improving points and when they came, by the clock and by the
+It runs in processes of other states of the repository, so it knows the public names of dcembed, and of the benchmarks nothing but
+methods that only they have. The answer is ANSWER.json with what was measured, ANSWER.npz with the improving points and when they came, by the clock and by the
 processor, and, if there is a point, ANSWER.npy with all its columns.
 """
 
@@ -64,12 +64,16 @@ def read_curved(arrays: dict[str, np.ndarray]) -> dict[str, list]:
 
 
 def find_method(name: str) -> Callable[..., dcembed.Result]:
-    """`dcembed.solve` under the name "dcembed", else a baseline."""
+    """`dcembed.solve` under the name "dcembed", a baseline, or else a method of the benchmarks beside it."""
     if name == "dcembed":
         return dcembed.solve
     from dcembed.baselines import BASELINES
 
-    return BASELINES[name]
+    if name in BASELINES:
+        return BASELINES[name]
+    from benchmarks.studies.own_methods import OWN_METHODS
+
+    return OWN_METHODS[name]
 
 
 def processor_seconds() -> float:

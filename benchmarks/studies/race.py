@@ -24,6 +24,7 @@ from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.studies.apart import HERE, RunError, check_checkout, run_checkout
 from benchmarks.studies.case_files import write_case, write_options
+from benchmarks.studies.own_methods import OWN_METHODS
 from benchmarks.studies.race_cases import FAMILIES, Case, find_cases
 from benchmarks.studies.race_table import BEFORE, OURS, Contest, Lap, build_table, write_markdown
 from dcembed.baselines import BASELINES
@@ -103,7 +104,7 @@ def time_host(instance: Instance) -> float:
 def main(arguments: list[str] | None = None) -> None:
     parser = build_parser()
     chosen = parser.parse_args(arguments)
-    console = Console(width=220)
+    console = Console(width=240)
     try:
         before = check_checkout(chosen.against) if chosen.against is not None else None
         cases = find_cases(chosen.cases)
@@ -135,9 +136,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--methods",
         nargs="+",
-        choices=[OURS, *BASELINES],
+        choices=[OURS, *BASELINES, *OWN_METHODS],
         metavar="METHOD",
-        help=f"{OURS}, {', '.join(BASELINES)}; those of the case by default",
+        help=f"{OURS}, {', '.join([*BASELINES, *OWN_METHODS])}; those of the case by default",
     )
     parser.add_argument(
         "--against", type=Path, metavar="PATH", help=f'another checkout of this repository, whose dcembed runs as "{BEFORE}"'

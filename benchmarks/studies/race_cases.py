@@ -11,16 +11,21 @@ from functools import partial
 
 from benchmarks.harness.metrics import references
 from benchmarks.harness.records import RESULTS, read_records
-from benchmarks.problems import avoidance, grids
+from benchmarks.problems import admission, avoidance, grids
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.many_inputs import build_many_inputs, many_inputs_sizes
 from benchmarks.problems.pooling import optimum, pooling_from_two_starts
 from benchmarks.problems.qp import build_qp, network_path, read_qp_size
+from benchmarks.problems.water import build_water
+from benchmarks.problems.water_variants import VARIANTS, build_variant, repeated
 from benchmarks.studies.integers import OPTIMA, build_case
 
 QP_SECONDS, POOLING_SECONDS, GRID_SECONDS, AVOIDANCE_SECONDS, MANY_INPUTS_SECONDS, INTEGER_SECONDS = 30.0, 30.0, 2.0, 20.0, 40.0, 10.0
 POOLING_SIZES = (5, 6, 7)
+# Of the blocks: seconds of each run by problem, writings that are the same problem, sizes of those that are not, and of the others.
+WATER_SECONDS, ADMISSION_SECONDS, REPEATED_SECONDS = 30.0, {250: 10.0, 2500: 60.0}, 60.0
+SAME_WRITINGS, OTHER_SIZES, REPEATED_SIZES = ("scores", "big-m"), (100, 800), (1065, 10_000, 100_000)
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Case:
     build
         Makes the instance; it may have no starts.
     methods
-        "dcembed" or names of `dcembed.baselines`, run by default.
+        "dcembed", names of `dcembed.baselines` or of `own_methods.py`, run by default.
     time_limit
         Seconds of each run.
     best_known
@@ -107,6 +112,32 @@ def integer_cases() -> list[Case]:
     return [Case(name, partial(build_case, name), ("dcembed", "big-m"), INTEGER_SECONDS, lambda name=name: OPTIMA[name]) for name in OPTIMA]
 
 
+def block_cases() -> list[Case]:
+    """Hosts that fall into blocks once a few rows are taken out: water treatment in many writings and sizes, and scholarships.
+
+    The objective of water treatment is minus the count. What is known of the scholarships is a bound, so that "off best" is the gap to it.
+    """
+    rivals = "dcembed", "dual-decomposition"
+    cohorts = [(int(size), cohort) for size in EXPERIMENTS["water"].sizes for cohort in range(NUM_TRIALS)]
+    plain = [Case(f"blocks-water-{n}-{k}", partial(build_water, str(n), k), (*rivals, "greedy"), WATER_SECONDS) for n, k in cohorts]
+    writings = {name: cohorts if name in SAME_WRITINGS else [(n, 0) for n in OTHER_SIZES] for name in VARIANTS}
+    others = [
+        Case(f"blocks-{name}-{n}-{k}", partial(build_variant, name, n, k), rivals, WATER_SECONDS)
+        for name, sizes in writings.items()
+        for n, k in sizes
+    ]
+    many = [Case(f"blocks-repeated-{n}", partial(repeated, n), rivals, REPEATED_SECONDS) for n in REPEATED_SIZES]
+    scholarships = [
+        Case(f"blocks-admission-{n}", partial(admission.build_admission, n), rivals, seconds, partial(_admission_bound, n))
+        for n, seconds in ADMISSION_SECONDS.items()
+    ]
+    return [*plain, *others, *many, *scholarships]
+
+
+def _admission_bound(num_applicants: int) -> float:
+    return admission.lagrangian_bound(admission.build_admission(num_applicants))
+
+
 FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "qp": qp_cases,
     "pooling": pooling_cases,
@@ -114,6 +145,7 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "avoidance": avoidance_cases,
     "many": many_inputs_cases,
     "integers": integer_cases,
+    "blocks": block_cases,
 }
 
 

@@ -16,6 +16,8 @@ from benchmarks.studies.race_cases import Case
 OURS, BEFORE, PEERS = "dcembed", "before", ("ipopt", "ipopt-lbfgs")
 # How close to the best known objective a method must come for its time to count, as a share of it.
 SHARE = 1e-3
+# How much of its own way from the start a method must have gone for its time to count.
+OWN_SHARE = 0.97
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class Contest:
         limit = self.best_known + SHARE * abs(self.best_known) + LEVEL * max(1.0, abs(self.best_known))
         return next((entry[clock] for entry in lap.trace if entry[2] <= limit), np.inf)
 
+    def own_arrival(self, lap: Lap, clock: int) -> float:
+        """Seconds until 97 % of its own way from the start, or from zero without one, were gone; infinite if it has no point."""
+        level = OWN_SHARE * lap.objective + (1 - OWN_SHARE) * (self.initial or 0.0) + LEVEL * max(1.0, abs(lap.objective))
+        return next((entry[clock] for entry in lap.trace if entry[2] <= level), np.inf)
+
 
 @dataclass(frozen=True)
 class Column:
@@ -137,6 +144,7 @@ COLUMNS = (
     Column("off best", lambda c, name: _number(".1e", c.middle(name, c.distance))),
     Column("NPI %", lambda c, name: _both(c, name, c.npi, ".3f")),
     Column("s to 99.9 %", lambda c, name: _both(c, name, c.arrival, ".3f")),
+    Column("s to 97 % of own", lambda c, name: _both(c, name, c.own_arrival, ".2f")),
     Column("host solves", lambda c, name: _number(".0f", c.middle(name, lambda lap: c.arrival(lap, 0)) / c.host_seconds)),
     Column("s in all", lambda c, name: _both(c, name, lambda lap, clock: (lap.processor_seconds, lap.wall_seconds)[clock], ".2f")),
     Column(

@@ -15,7 +15,7 @@ from problems import EVERY_BASELINE, binary_problem, box_problem, level_problem,
 POINT = np.array([0.4, -0.7])
 COST = np.array([0.3, -0.2])
 # One of these goes a long way: a round of many descents, a pass over all units.
-FEW = {"attack": 1, "relax-and-walk": 2}
+FEW = {"attack": 1, "relax-and-walk": 2, "dual-decomposition": 5}
 
 
 def few(method: str, **changes) -> Options:
@@ -90,7 +90,7 @@ def test_a_log_names_the_method_and_its_sizes(method, capsys):
     assert result.status.name in printed
 
 
-@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "pgd", "complementarity"])
+@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "pgd", "complementarity", "dual-decomposition"])
 def test_neural_rows_hold_at_what_is_called_feasible(method):
     program, embedding = level_problem(2)
     result = BASELINES[method](program, embedding, options=few(method, max_iterations=200))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from dcembed.baselines import attack, awasthi, big_m, complementarity, ipopt, obbt, pgd, relax_and_walk
+from dcembed.baselines import attack, awasthi, big_m, complementarity, dual_decomposition, ipopt, obbt, pgd, relax_and_walk
 from dcembed.result import Result
 
-__all__ = ["BASELINES", "attack", "awasthi", "big_m", "complementarity", "ipopt", "obbt", "pgd", "relax_and_walk"]
+__all__ = ["BASELINES", "attack", "awasthi", "big_m", "complementarity", "dual_decomposition", "ipopt", "obbt", "pgd", "relax_and_walk"]
 
 BASELINES: Mapping[str, Callable[..., Result]] = {
     "big-m": big_m.solve,
@@ -20,4 +20,5 @@ BASELINES: Mapping[str, Callable[..., Result]] = {
     "complementarity": complementarity.solve,
     "awasthi": awasthi.solve,
     "relax-and-walk": relax_and_walk.solve,
+    "dual-decomposition": dual_decomposition.solve,
 }

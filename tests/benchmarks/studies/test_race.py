@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from benchmarks.harness.fingerprint import PACKAGE
+from benchmarks.harness.outcome import check
 from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.qp import build_qp
+from benchmarks.problems.water import build_water
 from benchmarks.studies import case_runner, race_cases
 from benchmarks.studies.case_files import write_case
 from benchmarks.studies.race import hold, main, time_host
@@ -87,6 +89,16 @@ def test_integral_and_arrival_are_those_of_the_trace():
     assert "1.00" in shown
 
 
+def test_the_own_arrival_is_where_nearly_all_of_the_own_way_was_gone():
+    lap = Lap(trace=((1.0, 2.0, -50.0), (3.0, 3.5, -96.0), (4.0, 5.0, -97.0), (6.0, 7.0, -100.0)))
+    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, 0.0, None, -200.0, 0.01)
+    assert (contest.own_arrival(lap, 0), contest.own_arrival(lap, 1)) == (4.0, 5.0)
+    # From -60 on, 97 % of the way to -100 are at -98.8.
+    assert replace(contest, initial=-60.0).own_arrival(lap, 0) == 6.0
+    assert contest.own_arrival(Lap(), 0) == np.inf
+    assert "4.00 / 5.00" in rendered(contest)
+
+
 def test_without_a_start_there_is_no_integral():
     lap = Lap(trace=((1.0, 2.0, -50.0),))
     contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, None, None, -50.0, 0.01)
@@ -139,6 +151,8 @@ def test_cases_are_found_by_how_their_names_begin():
     assert [case.name for case in find_cases(["pooling-6", "qp-8x3-1"])] == ["pooling-6", "qp-8x3-1"]
     assert {case.name.partition("-")[0] for case in find_cases([])} >= {"qp", "pooling"}
     assert {case.name.partition("-")[0] for case in find_cases(["integers"])} == {"routing", "dispatch", "lots"}
+    assert [case.name for case in find_cases(["blocks-water-25"])] == ["blocks-water-25-0", "blocks-water-25-1", "blocks-water-25-2"]
+    assert {case.name for case in find_cases(["blocks-all"])} == {"blocks-all-100-0", "blocks-all-800-0"}
     with pytest.raises(ValueError, match="unknown case 'qp-6'; accepted: qp-8x3-0"):
         find_cases(["qp-6"])
 
@@ -157,6 +171,24 @@ def test_pooling_has_two_plain_starts_and_its_optima():
     assert not nothing.any()
     assert small.sum() == 5
     assert (instance.program.rows @ small <= instance.program.row_ub).all()
+
+
+def test_what_is_known_of_the_scholarships_is_their_bound():
+    (case,) = find_cases(["blocks-admission-250"])
+    start = case.build().starts[0]
+    ((_, objective),) = check(case.build(), [(0.0, start)]).trace
+    assert case.best_known() < objective
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_the_greedy_takes_part_where_it_applies():
+    (case,) = find_cases(["blocks-water-25-0"])
+    small = replace(case, name="small", build=partial(build_water, "6", 0))
+    contest = hold(small, ("greedy",), before=None, repeats=1, time_limit=100.0)
+    (lap,) = contest.laps["greedy"]
+    assert lap.status == "locally_solved"
+    assert lap.objective <= -1
+    assert lap.memory > 20
 
 
 @pytest.mark.parametrize(
