@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.network.network import Network, chunks, evaluate
 from dcembed.network.split import Split, measure, split
+from dcembed.sparse import take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ class MeasuredNetwork:
     @cached_property
     def part_maps(self) -> sp.csr_array:
         """The maps of all parts one below the other, shape (p * n_in, n)."""
-        return sp.csr_array(self.maps[self.rows_of(self.parts.map).reshape(-1)])
+        return take_rows(self.maps, self.rows_of(self.parts.map).reshape(-1))
 
     @cached_property
     def usage(self) -> sp.csr_array:
@@ -158,4 +159,4 @@ class MeasuredNetwork:
 
     def block_maps(self) -> sp.csr_array:
         """The maps of all blocks one below the other, shape (k * n_in, n)."""
-        return sp.csr_array(self.maps[self.rows_of(self.map_of).reshape(-1)])
+        return take_rows(self.maps, self.rows_of(self.map_of).reshape(-1))
