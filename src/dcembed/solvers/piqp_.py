@@ -89,9 +89,10 @@ class PiqpSession(EditedProgram):
         equal, bounded = self._kinds()
         free = self._free()
         held = np.where(free, 0.0, self._lb)
-        at = self._rows @ held if held.any() else np.zeros(self._row_lb.size)
+        is_shifted = bool(held.any())
+        at = self._rows @ held if is_shifted else np.zeros(self._row_lb.size)
         vectors = {
-            "c": (self._cost + self._quadratic @ held)[free],
+            "c": (self._cost + self._quadratic @ held if is_shifted else self._cost)[free],
             "b": (self._row_lb - at)[equal],
             "h_l": (self._row_lb - at)[bounded],
             "h_u": (self._row_ub - at)[bounded],
