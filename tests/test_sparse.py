@@ -54,9 +54,11 @@ def test_rows_are_those_that_scipy_makes(name):
     checked = sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
     checked.check_format(full_check=True)
     assert matrix.shape == expected.shape
-    assert np.allclose(checked.toarray(), expected) and np.allclose(matrix.toarray(), expected)
+    assert np.allclose(checked.toarray(), expected)
+    assert np.allclose(matrix.toarray(), expected)
     assert np.allclose(matrix @ np.arange(matrix.shape[1]), expected @ np.arange(matrix.shape[1]))
-    assert np.allclose((matrix + matrix).toarray(), 2 * expected) and np.allclose(matrix.T.toarray(), expected.T)
+    assert np.allclose((matrix + matrix).toarray(), 2 * expected)
+    assert np.allclose(matrix.T.toarray(), expected.T)
 
 
 def test_a_compressed_matrix_has_all_that_one_of_scipy_has():

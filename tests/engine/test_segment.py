@@ -27,7 +27,8 @@ def test_the_last_feasible_point_of_the_way_is_found_with_few_passes(limit, edge
     monkeypatch.setattr(segment, "evaluate_points", lambda e, w, f=segment.evaluate_points: num_measured.append(len(w)) or f(e, w))
     best, candidate = (measure_point(problem.embedded, np.array([x])) for x in (0.1, 1.0))
     found = search_segment(problem, SimpleNamespace(journal=SimpleNamespace(offer=offered.append)), best, candidate, 10.0)
-    assert found.is_feasible(1e-6) and offered == [found]
+    assert found.is_feasible(1e-6)
+    assert offered == [found]
     assert edge - 0.02 <= found.w[0] <= edge + 1e-6
     assert sum(num_measured) <= 8
 
