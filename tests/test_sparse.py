@@ -10,6 +10,7 @@ from dcembed.sparse import (
     beside,
     compressed,
     empty_rows,
+    from_entries,
     repeat,
     rows_from,
     rows_to,
@@ -27,6 +28,8 @@ def _matrix(seed, shape=(5, 7), density=0.4):
 
 A, B = _matrix(0), _matrix(1)
 ROWS, COLUMNS = np.array([3, 0, 3]), np.array([1, 2, 6])
+ENTRIES = np.zeros((4, 4))
+ENTRIES[[2, 0, 2], [3, 1, 0]] = [1.0, 2.0, 3.0]
 
 CASES = {
     "rows_from": (rows_from(A, 2), A.toarray()[2:]),
@@ -42,6 +45,7 @@ CASES = {
     "add nothing": (add(A, empty_rows(5, 7)), A.toarray()),
     "subtract": (subtract(A, B), A.toarray() - B.toarray()),
     "subtract in the same places": (subtract(A, 2.0 * A), -A.toarray()),
+    "from_entries": (from_entries(np.array([2, 0, 2]), np.array([3, 1, 0]), np.array([1.0, 2.0, 3.0]), (4, 4)), ENTRIES),
     "empty_rows": (empty_rows(2, 3), np.zeros((2, 3))),
     "unit_rows": (unit_rows(COLUMNS, np.array([1.0, 2.0, 3.0]), 7), np.diag([0, 1.0, 2, 0, 0, 0, 3])[COLUMNS]),
 }

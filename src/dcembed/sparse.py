@@ -33,6 +33,12 @@ def unit_rows(columns: Array, values: Array, num_columns: int) -> sp.csr_array:
     return compressed(values, columns, np.arange(columns.size + 1), (columns.size, num_columns))
 
 
+def from_entries(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> sp.csr_array:
+    """The matrix with these entries, each at a place of its own, in any order."""
+    order = np.lexsort((columns, rows))
+    return compressed(values[order], columns[order], np.searchsorted(rows[order], np.arange(shape[0] + 1)), shape)
+
+
 def dense_row(matrix: sp.csr_array, number: int) -> Array:
     """One row as a vector."""
     row = np.zeros(matrix.shape[1])

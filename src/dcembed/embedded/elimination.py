@@ -26,7 +26,7 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
 from dcembed.program.derive import derive, keep_columns, keep_rows
 from dcembed.program.program import Program
-from dcembed.sparse import above, compressed, row_numbers, scale_rows, take_columns, take_rows, unit_rows
+from dcembed.sparse import above, compressed, from_entries, row_numbers, scale_rows, take_columns, take_rows, unit_rows
 
 
 def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
@@ -144,9 +144,7 @@ def _one_row(values: Array) -> sp.csr_array:
 
 def _select(columns: Array, predictions: Array, num_columns: int, num_predictions: int) -> sp.csr_array:
     """One in each of the columns, at its prediction."""
-    order = np.argsort(columns)
-    indptr = np.searchsorted(columns[order], np.arange(num_columns + 1))
-    return compressed(np.ones(columns.size), predictions[order], indptr, (num_columns, num_predictions))
+    return from_entries(columns, predictions, np.ones(columns.size), (num_columns, num_predictions))
 
 
 def _touches(rows: sp.csr_array, columns: Array) -> Array:
@@ -190,26 +188,26 @@ def _measured_networks(
     start = 0
     for number, (embedding, affine) in enumerate(zip(embeddings, inputs, strict=True)):
         stop = start + embedding.outputs.size
-        network = _measured_network(number, embedding, affine, sp.coo_array(measured[:, start:stop]), kept)
+        network = _measured_network(number, embedding, affine, take_columns(measured, np.arange(start, stop)), kept)
         result += [network] if network.terms.block.size else []
         start = stop
     return tuple(result)
 
 
-def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, measured: sp.coo_array, kept: Array) -> MeasuredNetwork:
+def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, measured: sp.csr_array, kept: Array) -> MeasuredNetwork:
     num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
     used = measured.data != 0
-    block, output = np.divmod(measured.col[used], num_outputs)
-    pairs, term = np.unique(np.stack([measured.row[used], block]), axis=1, return_inverse=True)
+    block, output = np.divmod(measured.indices[used].astype(np.int64), num_outputs)
+    pairs, term = _unique_pairs(row_numbers(measured)[used], block)
     nu = np.zeros((pairs.shape[1], num_outputs))
-    np.add.at(nu, (term.reshape(-1), output), measured.data[used])
+    np.add.at(nu, (term, output), measured.data[used])
     scale = np.abs(nu).sum(axis=1)
     directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
     blocks, block_number = np.unique(pairs[1], return_inverse=True)
     block_number = block_number.reshape(-1)
     map_of, first = equal_maps(inputs.matrix, blocks, num_inputs)
     rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
-    part, parts = _parts(pairs[0].astype(np.int64), block_number, map_of)
+    part, parts = _parts(pairs[0], block_number, map_of)
     return MeasuredNetwork(
         number=number,
         network=embedding.network,
@@ -218,7 +216,7 @@ def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, m
         map_of=map_of,
         offset=inputs.offset if blocks.size == inputs.offset.shape[0] else inputs.offset[blocks],
         directions=directions,
-        terms=Terms(pairs[0].astype(np.int64), block_number, direction.reshape(-1), scale, part),
+        terms=Terms(pairs[0], block_number, direction.reshape(-1), scale, part),
         parts=parts,
     )
 
@@ -237,5 +235,12 @@ def equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Ar
 
 def _parts(measurement: Array, block: Array, map_of: Array) -> tuple[Array, Parts]:
     """Group terms by measurement and by how their inputs depend on the columns."""
-    pairs, part = np.unique(np.stack([measurement, map_of[block]]), axis=1, return_inverse=True)
-    return part.reshape(-1), Parts(pairs[0], pairs[1])
+    pairs, part = _unique_pairs(measurement, map_of[block])
+    return part, Parts(*pairs)
+
+
+def _unique_pairs(first: Array, second: Array) -> tuple[Array, Array]:
+    """The different pairs of whole numbers in order, shape (2, p), and which of them each one is."""
+    width = int(second.max(initial=0)) + 1
+    keys, number = np.unique(first.astype(np.int64) * width + second, return_inverse=True)
+    return np.stack(np.divmod(keys, width)), number.reshape(-1)

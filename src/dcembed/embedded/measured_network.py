@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.network.network import Network, chunks, evaluate
 from dcembed.network.split import Split, measure, split
-from dcembed.sparse import take_rows
+from dcembed.sparse import from_entries, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Parts:
 
 def adder(target: Array, scale: Array, size: int) -> sp.csr_array:
     """Adds scaled values to their targets, shape (size, number of values)."""
-    return sp.csr_array((scale, (target, np.arange(target.size))), shape=(size, target.size))
+    return from_entries(target, np.arange(target.size), scale, (size, target.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class MeasuredNetwork:
         row = np.broadcast_to(terms.measurement[:, None], column.shape)
         value = terms.scale[:, None] * self.directions[terms.direction]
         shape = int(terms.measurement.max(initial=-1)) + 1, self.num_blocks * width
-        return sp.csr_array((value.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=shape)
+        return from_entries(row.reshape(-1), column.reshape(-1), value.reshape(-1), shape)
 
     @property
     def num_blocks(self) -> int:

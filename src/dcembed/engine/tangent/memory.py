@@ -22,7 +22,7 @@ from dcembed.embedded.epigraph import Epigraph
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.subproblem import Majorant
 from dcembed.program.tightening import Box
-from dcembed.sparse import above, add, empty_rows, largest_values, repeat, subtract, take_rows
+from dcembed.sparse import above, add, empty_rows, from_entries, largest_values, repeat, subtract, take_rows
 
 # Earlier tangents that the model keeps. Two are as good as twelve.
 NUM_TANGENTS = 2
@@ -58,7 +58,7 @@ class TangentModel:
 def build_excess(embedded: EmbeddedProgram) -> Epigraph:
     """One column: by how much the model of the objective lies above the current tangent."""
     size, empty = embedded.restrictions.num_restrictions + 1, np.zeros(0)
-    kept = sp.csr_array(([1.0], ([0], [0])), shape=(size, 1))
+    kept = from_entries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), (size, 1))
     return Epigraph(np.zeros(1), empty_rows(0, embedded.host.num_columns), empty_rows(0, 1), empty, kept)
 
 
