@@ -24,6 +24,7 @@ from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, 
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
+from dcembed.sparse import empty_rows
 
 # The relative accuracy asked of PIQP, in parts of the absolute one.
 RELATIVE = 0.1
@@ -124,9 +125,9 @@ class PiqpSession(EditedProgram):
         return {"P": self._dense.quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
 
     @cached_property
-    def _quadratic(self) -> sp.csc_array:
+    def _quadratic(self) -> sp.csr_array:
         size = self._cost.size
-        return sp.csc_array(self._program.quadratic if self._program.quadratic is not None else (size, size))
+        return self._program.quadratic if self._program.quadratic is not None else empty_rows(size, size)
 
 
 def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, Array]:
