@@ -93,14 +93,13 @@ def _linear_part(program: Program) -> tuple[sp.csr_array, Array, Array]:
 
 def _may_tell(rows: sp.csr_array, sign: float, row_ub: Array, lb: Array, ub: Array) -> Array:
     """Mask of the rows that may tighten a bound: those that cannot hold with one of their columns anywhere while the others help."""
-    value, column = sign * rows.data, rows.indices
-    with np.errstate(invalid="ignore"):
-        smallest = np.where(value > 0, value * lb[column], value * ub[column])
-        room = np.abs(value) * (ub - lb)[column]
-        left = row_ub - np.bincount(row_numbers(rows), smallest, minlength=row_ub.size)
-        largest = np.zeros(row_ub.size)
-        filled = np.flatnonzero(np.diff(rows.indptr))
-        largest[filled] = np.maximum.reduceat(room, rows.indptr[filled]) if filled.size else 0.0
+    value, filled = sign * rows.data, np.flatnonzero(np.diff(rows.indptr))
+    left, largest = row_ub.copy(), np.zeros(row_ub.size)
+    if filled.size:
+        with np.errstate(invalid="ignore"):
+            one, other = value * lb[rows.indices], value * ub[rows.indices]
+            left[filled] -= np.add.reduceat(np.minimum(one, other), rows.indptr[filled])
+            largest[filled] = np.maximum.reduceat(np.abs(one - other), rows.indptr[filled])
     # Without an end in one of its columns a row may well tell something about that one.
     mask: Array = np.isfinite(row_ub) & ~((left >= largest) & np.isfinite(largest))
     return mask

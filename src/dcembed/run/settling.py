@@ -30,7 +30,7 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
     free = ~embedded.host.integer & ~inputs
     free[embedded.linked] = False
     settled, moved = _correct(embedded, point, inputs), np.zeros(free.size)
-    for _ in range(NUM_PASSES):
+    for _ in range(NUM_PASSES if free.any() else 0):
         step = _step(embedded, settled, free, moved)
         if settled.violation <= SETTLED_TOL or not step.any():
             break
