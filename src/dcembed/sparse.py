@@ -10,6 +10,34 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 
+_EMPTY = sp.csr_array((0, 0))
+
+
+def compressed(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> sp.csr_array:
+    """The matrix with these entries, which nobody checks: scipy's own constructor takes twenty times as long."""
+    kind = np.int32 if max(*shape, data.size) <= np.iinfo(np.int32).max else np.int64
+    matrix = sp.csr_array.__new__(sp.csr_array)
+    vars(matrix).update(vars(_EMPTY))
+    matrix._shape = shape
+    matrix.data, matrix.indices, matrix.indptr = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
+    return matrix
+
+
+def empty_rows(num_rows: int, num_columns: int) -> sp.csr_array:
+    """A matrix without entries."""
+    return compressed(np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros(num_rows + 1, dtype=np.int32), (num_rows, num_columns))
+
+
+def unit_rows(columns: Array, values: Array, num_columns: int) -> sp.csr_array:
+    """One entry in each row."""
+    return compressed(values, columns, np.arange(columns.size + 1), (columns.size, num_columns))
+
+
+def from_entries(rows: Array, columns: Array, values: Array, shape: tuple[int, int]) -> sp.csr_array:
+    """The matrix with these entries, each at a place of its own, in any order."""
+    order = np.lexsort((columns, rows))
+    return compressed(values[order], columns[order], np.searchsorted(rows[order], np.arange(shape[0] + 1)), shape)
+
 
 def dense_row(matrix: sp.csr_array, number: int) -> Array:
     """One row as a vector."""
@@ -22,14 +50,54 @@ def dense_row(matrix: sp.csr_array, number: int) -> Array:
 def rows_from(matrix: sp.csr_array, first: int) -> sp.csr_array:
     """The rows from number `first` to the last."""
     begin = matrix.indptr[first]
-    parts = matrix.data[begin:], matrix.indices[begin:], matrix.indptr[first:] - begin
-    return sp.csr_array(parts, shape=(matrix.shape[0] - first, matrix.shape[1]))
+    shape = matrix.shape[0] - first, matrix.shape[1]
+    return compressed(matrix.data[begin:], matrix.indices[begin:], matrix.indptr[first:] - begin, shape)
 
 
 def rows_to(matrix: sp.csr_array, end: int) -> sp.csr_array:
     """The first `end` rows."""
     until = matrix.indptr[end]
-    return sp.csr_array((matrix.data[:until], matrix.indices[:until], matrix.indptr[: end + 1]), shape=(end, matrix.shape[1]))
+    return compressed(matrix.data[:until], matrix.indices[:until], matrix.indptr[: end + 1], (end, matrix.shape[1]))
+
+
+def take_rows(matrix: sp.csr_array, numbers: Array) -> sp.csr_array:
+    """The rows of these numbers, in their order."""
+    sizes = np.diff(matrix.indptr)[numbers]
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.arange(indptr[-1]) + np.repeat(matrix.indptr[numbers] - indptr[:-1], sizes)
+    return compressed(matrix.data[places], matrix.indices[places], indptr, (numbers.size, matrix.shape[1]))
+
+
+def take_columns(matrix: sp.csr_array, numbers: Array) -> sp.csr_array:
+    """The columns of these numbers, which increase."""
+    position = np.full(matrix.shape[1], -1)
+    position[numbers] = np.arange(numbers.size)
+    column = position[matrix.indices]
+    kept = np.flatnonzero(column >= 0)
+    indptr = np.searchsorted(kept, matrix.indptr)
+    return compressed(matrix.data[kept], column[kept], indptr, (matrix.shape[0], numbers.size))
+
+
+def scale_rows(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
+    """Each row times its factor."""
+    return compressed(matrix.data * np.repeat(factors, np.diff(matrix.indptr)), matrix.indices, matrix.indptr, matrix.shape)
+
+
+def add(one: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
+    """The sum of two matrices; the other one where one has no entries."""
+    return other if one.nnz == 0 else one if other.nnz == 0 else sp.csr_array(one + other)
+
+
+def same_places(one: sp.csr_array, other: sp.csr_array) -> bool:
+    """Whether two matrices of the same shape have their entries in the same places."""
+    return np.array_equal(one.indptr, other.indptr) and np.array_equal(one.indices, other.indices)
+
+
+def subtract(one: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
+    """The difference of two matrices, which often have their entries in the same places."""
+    if same_places(one, other):
+        return compressed(one.data - other.data, one.indices, one.indptr, one.shape)
+    return sp.csr_array(one - other)
 
 
 def row_numbers(matrix: sp.csr_array) -> Array:
@@ -55,16 +123,15 @@ def above(upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
     data = np.concatenate([upper.data, lower.data])
     indices = np.concatenate([upper.indices, lower.indices])
     indptr = np.concatenate([upper.indptr, upper.indptr[-1] + lower.indptr[1:]])
-    return sp.csr_array((data, indices, indptr), shape=(upper.shape[0] + lower.shape[0], upper.shape[1]))
+    return compressed(data, indices, indptr, (upper.shape[0] + lower.shape[0], upper.shape[1]))
 
 
 def repeat(matrix: sp.csr_array, times: int) -> sp.csr_array:
     """Copies of a matrix, one above the other."""
     starts = np.arange(times)[:, None] * matrix.indptr[-1] + matrix.indptr[:-1]
     indptr = np.append(starts, times * matrix.indptr[-1])
-    return sp.csr_array(
-        (np.tile(matrix.data, times), np.tile(matrix.indices, times), indptr), shape=(times * matrix.shape[0], matrix.shape[1])
-    )
+    shape = times * matrix.shape[0], matrix.shape[1]
+    return compressed(np.tile(matrix.data, times), np.tile(matrix.indices, times), indptr, shape)
 
 
 def beside(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
@@ -76,4 +143,4 @@ def beside(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
     at_right = np.arange(right.nnz) + np.repeat(left.indptr[1:], np.diff(right.indptr))
     data[at_left], data[at_right] = left.data, right.data
     indices[at_left], indices[at_right] = left.indices, right.indices + left.shape[1]
-    return sp.csr_array((data, indices, indptr), shape=(left.shape[0], left.shape[1] + right.shape[1]))
+    return compressed(data, indices, indptr, (left.shape[0], left.shape[1] + right.shape[1]))

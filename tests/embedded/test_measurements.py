@@ -8,7 +8,7 @@ from hypothesis import given
 from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measurements import evaluate_measurements, kept_affine, largest_kept, linearize
+from dcembed.embedded.measurements import evaluate_measurements, kept_affine, largest_kept, linearize, pull_back, slopes, sweep
 from dcembed.network.network import evaluate, preactivations, units
 from embedded.problems import cases
 
@@ -156,3 +156,21 @@ def test_without_networks_there_is_only_a_zero_objective():
     assert linearize(embedded, w).slope.shape == (1, 2)
     assert kept_affine(embedded)[0].shape == (1, 2)
     assert largest_kept(embedded, w, w).tolist() == [0.0]
+
+
+@given(cases())
+def test_slopes_are_the_gradients_of_the_linear_piece(case):
+    embedded = case.eliminate()
+    w = embedded.lower(case.point())
+    slope = slopes(embedded, w)
+    assert slope.shape == (embedded.restrictions.num_restrictions + 1, embedded.host.num_columns)
+    parts = [embedded.part_sums[m.number] @ pull_back(m, _gradients(m, w)) for m in embedded.networks]
+    expected = sum((part.toarray() for part in parts), np.zeros(slope.shape))
+    assert np.allclose(slope.toarray(), expected)
+
+
+def _gradients(measured, w):
+    """Of the parts in their inputs."""
+    weights, inputs = measured.direct
+    (swept,) = sweep(measured, w, [weights])
+    return swept.gradient + measured.term_sums @ inputs[measured.terms.direction]

@@ -79,6 +79,37 @@ def watch_steps(monkeypatch):
     return tried, corrected
 
 
+def test_a_step_is_corrected_only_where_the_way_to_its_solution_brings_little(monkeypatch):
+    """Each step as the share of the promise that the way to the solution brings, and whether the step was corrected."""
+    steps, met, search = [], [], step.search_segment
+
+    def watched_search(problem, workshop, best, candidate, tau):
+        found = search(problem, workshop, best, candidate, tau)
+        met.append((candidate, found))
+        return found
+
+    _, corrected = watch_steps(monkeypatch)
+    watched_step = loop.try_step
+
+    def watched(problem, workshop, state):
+        met.clear()
+        before = len(corrected)
+        after = watched_step(problem, workshop, state)
+        if met and not met[0][0].is_feasible(problem.options.feasibility_tol):
+            tau = after.penalty.value
+            steps.append(((state.point.merit(tau) - met[0][1].merit(tau)) / after.promise, len(corrected) > before))
+        return after
+
+    monkeypatch.setattr(step, "search_segment", watched_search)
+    monkeypatch.setattr(loop, "try_step", watched)
+    for seed in range(3):
+        program, embedding = coupled_problem(seed)
+        dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(max_starts=2, time_limit=200.0))
+    assert any(is_corrected for _, is_corrected in steps)
+    assert any(not is_corrected for _, is_corrected in steps)
+    assert all(share < step.ENOUGH for share, is_corrected in steps if is_corrected)
+
+
 @pytest.mark.parametrize("kind", [*KINDS, "coupled"])
 @pytest.mark.parametrize("seed", range(3))
 def test_along_the_way(monkeypatch, kind, seed):

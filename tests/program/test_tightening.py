@@ -156,3 +156,15 @@ def test_large_cones_are_left_out_and_small_ones_are_not(monkeypatch):
     monkeypatch.setattr(tightening, "CONE_ENTRIES", 3)
     assert (tighten(one).ub == 9.0).all()
     assert tighten(both).ub == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_are_passed_over_have_nothing_to_tell(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(8, 5)) * (rng.random((8, 5)) < 0.6)
+    lb = np.where(rng.random(5) < 0.3, -np.inf, -1.0)
+    ub = np.where(rng.random(5) < 0.3, np.inf, 1.0)
+    program = Program(np.zeros(5), rows=rows, row_lb=-3 * rng.random(8), row_ub=np.where(rng.random(8) < 0.3, np.inf, 3.0), lb=lb, ub=ub)
+    found = tighten(program)
+    monkeypatch.setattr(tightening, "_may_tell", lambda rows, *others: np.ones(rows.shape[0], dtype=bool))
+    assert np.array_equal(found, tighten(program))

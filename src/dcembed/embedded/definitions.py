@@ -15,6 +15,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs
 from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.program import Indicator, Program
+from dcembed.sparse import empty_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,8 @@ class Definitions:
 
     def apply(self, w: Array) -> Array:
         """w with the defined columns set."""
-        w[self.columns] = self.matrix @ w + self.constant
+        if self.columns.size:
+            w[self.columns] = self.matrix @ w + self.constant
         return w
 
 
@@ -50,10 +52,12 @@ def find_definitions(program: Program, predictions: Array, inputs: list[AffineIn
     candidate = np.flatnonzero(defining[row_of] & free[rows.indices])
     # A column that two rows define is substituted once; the other row stays a row.
     columns, first = np.unique(rows.indices[candidate], return_index=True)
+    if columns.size == 0:
+        return Definitions(columns, empty_rows(0, n), np.zeros(0)), columns
     candidate = candidate[first]
     used, pivot = row_of[candidate], rows.data[candidate]
     unit = sp.csr_array((pivot, (np.arange(columns.size), columns)), shape=(columns.size, n))
-    scale = sp.diags_array(-1.0 / pivot, format="csr") if columns.size else sp.csr_array((0, 0))
+    scale = sp.diags_array(-1.0 / pivot, format="csr")
     matrix = sp.csr_array(scale @ (rows[used] - unit))
     matrix.eliminate_zeros()
     return Definitions(columns, matrix, program.row_ub[used] / pivot), used

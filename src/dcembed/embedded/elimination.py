@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,7 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
 from dcembed.program.derive import derive, keep_columns, keep_rows
 from dcembed.program.program import Program
+from dcembed.sparse import above, compressed, from_entries, row_numbers, scale_rows, take_columns, take_rows, unit_rows
 
 
 def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
@@ -41,11 +43,13 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
     gone = outputs[~stays]
     plain = substitute(program, definitions, defining)
     # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
-    select = sp.csr_array((np.ones(gone.size), (gone, np.flatnonzero(~stays))), shape=(n, outputs.size))
+    select = _select(gone, np.flatnonzero(~stays), n, outputs.size)
 
     rows = _neural_rows(plain, outputs, stays, select)
     restrictions, coefficients = _one_sided(rows, kept)
-    measured = sp.vstack([sp.csr_array(select.T @ plain.cost).reshape(1, -1), coefficients], format="csr")
+    in_objective = np.zeros(outputs.size)
+    in_objective[~stays] = plain.cost[gone]
+    measured = above(_one_row(in_objective), coefficients)
     host = _host(plain, kept, gone)
     embedded = EmbeddedProgram(
         program=program,
@@ -93,20 +97,26 @@ class _Rows:
 
 def _neural_rows(program: Program, outputs: Array, stays: Array, select: sp.csr_array) -> _Rows:
     """Rows, output bounds and indicators with predictions in them, and the equalities of the outputs that stay."""
-    touched = _touches(program.rows, select)
-    indicators = program.indicator_rows
-    conditional = _touches(indicators.matrix, select)
-    gone = outputs[~stays]
+    gone, indicators = outputs[~stays], program.indicator_rows
+    touched = np.flatnonzero(_touches(program.rows, gone))
+    conditional = np.flatnonzero(_touches(indicators.matrix, gone))
     bounded = gone[np.isfinite(program.lb[gone]) | np.isfinite(program.ub[gone])]
     linked = np.flatnonzero(stays)
-    unit = sp.eye_array(program.num_columns, format="csr")
-    linear = sp.vstack([program.rows[touched], unit[bounded], indicators.matrix[conditional], unit[outputs[linked]]], format="csr")
-    coefficients = linear @ select
+    linear = reduce(
+        above,
+        [
+            take_rows(program.rows, touched),
+            _units(bounded, program),
+            take_rows(indicators.matrix, conditional),
+            _units(outputs[linked], program),
+        ],
+    )
+    coefficients = sp.csr_array(linear @ select)
     num_linked = linked.size
     if num_linked:
         tie = sp.csr_array((-np.ones(num_linked), (np.arange(num_linked), linked)), shape=(num_linked, outputs.size))
         # A column that two networks define is eliminated by the first, so its own coefficient is already on that prediction.
-        coefficients = sp.vstack([coefficients[:-num_linked], coefficients[-num_linked:] + tie], format="csr")
+        coefficients = sp.csr_array(sp.vstack([coefficients[:-num_linked], coefficients[-num_linked:] + tie], format="csr"))
     zeros = np.zeros(num_linked)
     before = touched.size + bounded.size
     none = np.full(linear.shape[0], -1, dtype=np.int64)
@@ -115,7 +125,7 @@ def _neural_rows(program: Program, outputs: Array, stays: Array, select: sp.csr_
     value[before : before + conditional.size] = indicators.value[conditional]
     return _Rows(
         linear=linear,
-        coefficients=sp.csr_array(coefficients),
+        coefficients=coefficients,
         lb=np.concatenate([program.row_lb[touched], program.lb[bounded], indicators.lb[conditional], zeros]),
         ub=np.concatenate([program.row_ub[touched], program.ub[bounded], indicators.ub[conditional], zeros]),
         indicator=none,
@@ -123,8 +133,26 @@ def _neural_rows(program: Program, outputs: Array, stays: Array, select: sp.csr_
     )
 
 
-def _touches(rows: sp.csr_array, select: sp.csr_array) -> Array:
-    return np.flatnonzero(np.diff(sp.csr_array(abs(rows) @ select).indptr))
+def _units(columns: Array, program: Program) -> sp.csr_array:
+    return unit_rows(columns, np.ones(columns.size), program.num_columns)
+
+
+def _one_row(values: Array) -> sp.csr_array:
+    used = np.flatnonzero(values)
+    return compressed(values[used], used, np.array([0, used.size]), (1, values.size))
+
+
+def _select(columns: Array, predictions: Array, num_columns: int, num_predictions: int) -> sp.csr_array:
+    """One in each of the columns, at its prediction."""
+    return from_entries(columns, predictions, np.ones(columns.size), (num_columns, num_predictions))
+
+
+def _touches(rows: sp.csr_array, columns: Array) -> Array:
+    """Mask of the rows that have one of the columns in them."""
+    is_there = np.zeros(rows.shape[1], dtype=bool)
+    is_there[columns] = True
+    used = is_there[rows.indices] & (rows.data != 0)
+    return np.bincount(row_numbers(rows)[used], minlength=rows.shape[0]) > 0
 
 
 def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array]:
@@ -132,25 +160,23 @@ def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array]:
     upper, lower = np.flatnonzero(np.isfinite(rows.ub)), np.flatnonzero(np.isfinite(rows.lb))
     source = np.concatenate([upper, lower])
     sign = np.concatenate([np.ones(upper.size), -np.ones(lower.size)])
-    flip = sp.diags_array(sign, format="csr") if source.size else sp.csr_array((0, 0))
     equality = (rows.lb == rows.ub)[source]
     # Sides of one equality share a slack; every other restriction has its own.
     key = np.where(equality, source, rows.lb.size + np.arange(source.size))
     restrictions = Restrictions(
-        linear=sp.csr_array(flip @ rows.linear[source][:, kept]),
+        linear=scale_rows(take_columns(take_rows(rows.linear, source), kept), sign),
         rhs=np.concatenate([rows.ub[upper], -rows.lb[lower]]),
         slack=np.unique(key, return_inverse=True)[1].reshape(-1),
         indicator=np.where(rows.indicator[source] < 0, -1, np.searchsorted(kept, rows.indicator[source])),
         indicator_value=rows.indicator_value[source],
     )
-    return restrictions, sp.csr_array(flip @ rows.coefficients[source])
+    return restrictions, scale_rows(take_rows(rows.coefficients, source), sign)
 
 
 def _host(program: Program, kept: Array, gone: Array) -> Program:
-    touched = np.zeros(program.num_columns, dtype=bool)
-    touched[gone] = True
-    plain = np.flatnonzero(abs(program.rows) @ touched.astype(np.float64) == 0)
-    indicators = tuple(i for i in program.indicators if not touched[i.coefficients.indices].any())
+    plain = np.flatnonzero(~_touches(program.rows, gone))
+    conditional = _touches(program.indicator_rows.matrix, gone)
+    indicators = tuple(indicator for indicator, has in zip(program.indicators, conditional, strict=True) if not has)
     return keep_columns(derive(keep_rows(program, plain), indicators=indicators), kept)
 
 
@@ -162,35 +188,35 @@ def _measured_networks(
     start = 0
     for number, (embedding, affine) in enumerate(zip(embeddings, inputs, strict=True)):
         stop = start + embedding.outputs.size
-        network = _measured_network(number, embedding, affine, sp.coo_array(measured[:, start:stop]), kept)
+        network = _measured_network(number, embedding, affine, take_columns(measured, np.arange(start, stop)), kept)
         result += [network] if network.terms.block.size else []
         start = stop
     return tuple(result)
 
 
-def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, measured: sp.coo_array, kept: Array) -> MeasuredNetwork:
+def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, measured: sp.csr_array, kept: Array) -> MeasuredNetwork:
     num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
     used = measured.data != 0
-    block, output = np.divmod(measured.col[used], num_outputs)
-    pairs, term = np.unique(np.stack([measured.row[used], block]), axis=1, return_inverse=True)
+    block, output = np.divmod(measured.indices[used].astype(np.int64), num_outputs)
+    pairs, term = _unique_pairs(row_numbers(measured)[used], block)
     nu = np.zeros((pairs.shape[1], num_outputs))
-    np.add.at(nu, (term.reshape(-1), output), measured.data[used])
+    np.add.at(nu, (term, output), measured.data[used])
     scale = np.abs(nu).sum(axis=1)
     directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
     blocks, block_number = np.unique(pairs[1], return_inverse=True)
     block_number = block_number.reshape(-1)
     map_of, first = equal_maps(inputs.matrix, blocks, num_inputs)
     rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
-    part, parts = _parts(pairs[0].astype(np.int64), block_number, map_of)
+    part, parts = _parts(pairs[0], block_number, map_of)
     return MeasuredNetwork(
         number=number,
         network=embedding.network,
         evaluations=blocks,
-        maps=sp.csr_array(inputs.matrix[rows][:, kept]),
+        maps=take_columns(take_rows(inputs.matrix, rows), kept),
         map_of=map_of,
         offset=inputs.offset if blocks.size == inputs.offset.shape[0] else inputs.offset[blocks],
         directions=directions,
-        terms=Terms(pairs[0].astype(np.int64), block_number, direction.reshape(-1), scale, part),
+        terms=Terms(pairs[0], block_number, direction.reshape(-1), scale, part),
         parts=parts,
     )
 
@@ -209,5 +235,12 @@ def equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Ar
 
 def _parts(measurement: Array, block: Array, map_of: Array) -> tuple[Array, Parts]:
     """Group terms by measurement and by how their inputs depend on the columns."""
-    pairs, part = np.unique(np.stack([measurement, map_of[block]]), axis=1, return_inverse=True)
-    return part.reshape(-1), Parts(pairs[0], pairs[1])
+    pairs, part = _unique_pairs(measurement, map_of[block])
+    return part, Parts(*pairs)
+
+
+def _unique_pairs(first: Array, second: Array) -> tuple[Array, Array]:
+    """The different pairs of whole numbers in order, shape (2, p), and which of them each one is."""
+    width = int(second.max(initial=0)) + 1
+    keys, number = np.unique(first.astype(np.int64) * width + second, return_inverse=True)
+    return np.stack(np.divmod(keys, width)), number.reshape(-1)

@@ -14,9 +14,11 @@ from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.embedded.prediction_bounds import bound_predictions
+from dcembed.embedded.slope_pattern import SlopePattern, find_pattern
 from dcembed.network.network import evaluate
-from dcembed.program.derive import derive
+from dcembed.program.derive import add_rows, derive
 from dcembed.program.program import Program
+from dcembed.sparse import empty_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,15 @@ class EmbeddedProgram:
         return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
 
     @cached_property
+    def moves_inputs(self) -> Array:
+        """The kept columns that inputs depend on, those too of predictions that nothing uses: mask of shape (n,)."""
+        matrices = [embedding.affine_inputs(self.program.num_columns).matrix for embedding in self.embeddings]
+        moves = np.zeros(self.program.num_columns, dtype=bool)
+        for matrix in matrices:
+            moves[matrix.indices] = True
+        return moves[self.kept]
+
+    @cached_property
     def integer(self) -> Array:
         """Which of the kept columns are integer to the user, held or not: mask of shape (n,)."""
         return self.program.integer[self.kept]
@@ -110,10 +121,21 @@ class EmbeddedProgram:
         return derive(self.host, lb=lb, ub=ub)
 
     @cached_property
+    def open_host(self) -> Program:
+        """The host as solvers get it, with a free row for each restriction behind its own."""
+        free = np.full(self.restrictions.num_restrictions, np.inf)
+        return add_rows(self.bounded_host, empty_rows(free.size, self.host.num_columns), -free, free)
+
+    @cached_property
     def part_sums(self) -> Mapping[int, sp.csr_array]:
         """For each network, by its number: adds its parts to their measurements, shape (s + 1, p)."""
         size = self.restrictions.num_restrictions + 1
         return {m.number: adder(m.parts.measurement, np.ones(m.parts.num_parts), size) for m in self.networks}
+
+    @cached_property
+    def slope_pattern(self) -> SlopePattern:
+        """Where the gradients of the networks have entries in the measurements."""
+        return find_pattern(self.networks, (self.restrictions.num_restrictions + 1, self.host.num_columns))
 
     @cached_property
     def movable(self) -> Array:

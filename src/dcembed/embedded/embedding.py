@@ -16,6 +16,7 @@ from dcembed.network.network import Network
 from dcembed.program.matrices import MatrixLike, as_sparse
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, require, require_all, show
+from dcembed.sparse import unit_rows
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -90,7 +91,7 @@ class Embedding:
         if isinstance(self.inputs, AffineInputs):
             return self.inputs
         size = self.inputs.size
-        matrix = sp.csr_array((np.ones(size), (np.arange(size), self.inputs.reshape(-1))), shape=(size, num_columns))
+        matrix = unit_rows(self.inputs.reshape(-1), np.ones(size), num_columns)
         return AffineInputs(matrix, np.zeros(self.inputs.shape))
 
     def points(self, w: Array) -> Array:

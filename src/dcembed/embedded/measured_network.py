@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.network.network import Network, chunks, evaluate
 from dcembed.network.split import Split, measure, split
+from dcembed.sparse import from_entries, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Parts:
 
 def adder(target: Array, scale: Array, size: int) -> sp.csr_array:
     """Adds scaled values to their targets, shape (size, number of values)."""
-    return sp.csr_array((scale, (target, np.arange(target.size))), shape=(size, target.size))
+    return from_entries(target, np.arange(target.size), scale, (size, target.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ class MeasuredNetwork:
     @cached_property
     def part_maps(self) -> sp.csr_array:
         """The maps of all parts one below the other, shape (p * n_in, n)."""
-        return sp.csr_array(self.maps[self.rows_of(self.parts.map).reshape(-1)])
+        return take_rows(self.maps, self.rows_of(self.parts.map).reshape(-1))
 
     @cached_property
     def usage(self) -> sp.csr_array:
@@ -130,7 +131,7 @@ class MeasuredNetwork:
         row = np.broadcast_to(terms.measurement[:, None], column.shape)
         value = terms.scale[:, None] * self.directions[terms.direction]
         shape = int(terms.measurement.max(initial=-1)) + 1, self.num_blocks * width
-        return sp.csr_array((value.reshape(-1), (row.reshape(-1), column.reshape(-1))), shape=shape)
+        return from_entries(row.reshape(-1), column.reshape(-1), value.reshape(-1), shape)
 
     @property
     def num_blocks(self) -> int:
@@ -158,4 +159,4 @@ class MeasuredNetwork:
 
     def block_maps(self) -> sp.csr_array:
         """The maps of all blocks one below the other, shape (k * n_in, n)."""
-        return sp.csr_array(self.maps[self.rows_of(self.map_of).reshape(-1)])
+        return take_rows(self.maps, self.rows_of(self.map_of).reshape(-1))

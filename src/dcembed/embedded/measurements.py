@@ -69,13 +69,16 @@ def begin_tangents(embedded: EmbeddedProgram, w: Array) -> tuple[Array, sp.csr_a
 
 def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
     """Gradients of the network part of every measurement on the linear piece at w, shape (s + 1, n)."""
-    slope = -begin_tangents(embedded, w)[1]
-    for measured in embedded.networks:
-        weights, inputs = measured.direct
-        (swept,) = sweep(measured, w, [weights])
-        gradient = swept.gradient + measured.term_sums @ inputs[measured.terms.direction]
-        slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, gradient)
-    return sp.csr_array(slope)
+    slope = embedded.slope_pattern.gather([_gradient(measured, w) for measured in embedded.networks])
+    return slope if embedded.concave is None else sp.csr_array(slope - begin_tangents(embedded, w)[1])
+
+
+def _gradient(measured: MeasuredNetwork, w: Array) -> Array:
+    """Of each part in its inputs, shape (p, n_in)."""
+    weights, inputs = measured.direct
+    (swept,) = sweep(measured, w, [weights])
+    gradient: Array = swept.gradient + measured.term_sums @ inputs[measured.terms.direction]
+    return gradient
 
 
 def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:

@@ -64,6 +64,8 @@ class Violation:
 
 KINDS = tuple(field.name for field in fields(Verification) if field.name not in ("objective", "worst"))
 NUM_WORST = 3
+# Where there are no constraints of a kind.
+NOTHING = np.zeros(0)
 
 # What is known where there is no point to measure.
 NO_POINT = Verification(
@@ -96,7 +98,7 @@ def verify(program: Program, embeddings: Sequence[Embedding] | Embedding, w: Arr
 def measure_host(program: Program, w: Array) -> tuple[float, float]:
     """Objective and largest violation of the host alone; what `verify` says of it, without names."""
     with np.errstate(invalid="ignore"):
-        return program.objective(w), max(map(_largest, _excess(program, w).values()))
+        return program.objective(w), max(_largest(amounts) for amounts in _excess(program, w).values() if amounts.size)
 
 
 def predict(embeddings: Sequence[Embedding], w: Array) -> Array:
@@ -109,16 +111,20 @@ def predict(embeddings: Sequence[Embedding], w: Array) -> Array:
 
 def _excess(program: Program, w: Array) -> dict[str, Array]:
     """By how much each constraint of the host is off."""
-    indicators = program.indicator_rows
-    on = np.round(w[indicators.column]) == indicators.value
     return {
         "rows": _outside(program.rows @ w, program.row_lb, program.row_ub),
         "bounds": _outside(w, program.lb, program.ub),
-        "integrality": np.where(program.integer, np.abs(w - np.round(w)), 0.0),
-        "indicators": np.where(on, _outside(indicators.matrix @ w, indicators.lb, indicators.ub), 0.0),
+        "integrality": np.where(program.integer, np.abs(w - np.round(w)), 0.0) if program.num_integers else NOTHING,
+        "indicators": _indicator_excess(program, w) if program.indicators else NOTHING,
         "quadratics": np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints]),
-        "cones": np.maximum(program.cone_rows.excess(w), 0.0),
+        "cones": np.maximum(program.cone_rows.excess(w), 0.0) if program.cones else NOTHING,
     }
+
+
+def _indicator_excess(program: Program, w: Array) -> Array:
+    indicators = program.indicator_rows
+    on = np.round(w[indicators.column]) == indicators.value
+    return np.where(on, _outside(indicators.matrix @ w, indicators.lb, indicators.ub), 0.0)
 
 
 def _outside(value: Array, lb: Array, ub: Array) -> Array:

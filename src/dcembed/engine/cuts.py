@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.sparse import beside
+from dcembed.sparse import above, beside, empty_rows, scale_rows, take_rows, unit_rows
 
 # Solves in a row that a cut may be loose before it is dropped.
 MAX_AGE = 12
@@ -63,10 +63,10 @@ class CutPool:
         violated = np.flatnonzero(heights.value - theta > CUT_TOL * (1.0 + np.abs(heights.value)))
         if violated.size == 0:
             return self
-        slope = sp.csr_array(heights.slope[violated])
+        slope = take_rows(heights.slope, violated)
         return CutPool(
             part=np.concatenate([self.part, violated]),
-            slope=sp.csr_array(sp.vstack([self.slope, slope], format="csr")),
+            slope=above(self.slope, slope),
             constant=np.concatenate([self.constant, heights.value[violated] - slope @ w]),
             age=np.concatenate([self.age, np.zeros(violated.size, dtype=np.int64)]),
             numbers=np.concatenate([self.numbers, self.num_made + np.arange(violated.size)]),
@@ -78,15 +78,13 @@ class CutPool:
         distance = theta[self.part] - self.slope @ w - self.constant
         age = np.where(distance <= TIGHT_TOL * (1.0 + np.abs(theta[self.part])), 0, self.age + 1)
         keep = np.flatnonzero(age <= MAX_AGE)
-        slope = self.slope if keep.size == self.num_cuts else sp.csr_array(self.slope[keep])
+        slope = self.slope if keep.size == self.num_cuts else take_rows(self.slope, keep)
         return CutPool(self.part[keep], slope, self.constant[keep], age[keep], self.numbers[keep], self.num_made)
 
     def rows(self, num_parts: int, num_slacks: int = 0) -> sp.csr_array:
         """The cuts as rows [-slope | unit of theta | 0] >= constant."""
-        unit = sp.csr_array(
-            (np.ones(self.num_cuts), self.part, np.arange(self.num_cuts + 1)), shape=(self.num_cuts, num_parts + num_slacks)
-        )
-        return beside(-self.slope, unit)
+        unit = unit_rows(self.part, np.ones(self.num_cuts), num_parts + num_slacks)
+        return beside(scale_rows(self.slope, -np.ones(self.num_cuts)), unit)
 
     def places_in(self, numbers: Array, first: int) -> Array:
         """Where each cut stands among rows that begin at `first` with the cuts of these numbers; -1 for new ones."""
@@ -100,4 +98,4 @@ class CutPool:
 def empty_pool(num_columns: int, num_made: int = 0) -> CutPool:
     """No cuts; `num_made` have been made before."""
     none = np.zeros(0, dtype=np.int64)
-    return CutPool(none, sp.csr_array((0, num_columns)), np.zeros(0), none, none, num_made)
+    return CutPool(none, empty_rows(0, num_columns), np.zeros(0), none, none, num_made)

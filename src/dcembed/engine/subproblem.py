@@ -24,7 +24,7 @@ from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.indicators import largest_values, switch
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
-from dcembed.sparse import beside, dense_row, rows_from
+from dcembed.sparse import add, beside, dense_row, empty_rows, rows_from, unit_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +53,7 @@ class Subproblem:
     def beside_host(self) -> sp.csr_array:
         """The restrictions over the auxiliary columns and the slacks, which never change."""
         slack = self.embedded.restrictions.slack
-        unit = sp.csr_array((-np.ones(slack.size), slack, np.arange(slack.size + 1)), shape=(slack.size, self.num_slacks))
-        return beside(rows_from(self.epigraph.kept, 1), unit)
+        return beside(rows_from(self.epigraph.kept, 1), unit_rows(slack, -np.ones(slack.size), self.num_slacks))
 
     def split_columns(self, x: Array) -> tuple[Array, Array, Array]:
         """The columns w, the auxiliary ones and the slacks of a solution."""
@@ -71,7 +70,7 @@ def fixed_program(subproblem: Subproblem) -> Program:
     wide = add_columns(host, np.concatenate([epigraph.lb, np.zeros(num_slacks)]), np.full(extra, np.inf))
     free = np.full(num_restrictions, np.inf)
     held = add_rows(wide, epigraph.rows(num_slacks), epigraph.row_lb, np.full(epigraph.num_rows, np.inf))
-    return add_rows(held, sp.csr_array((num_restrictions, held.num_columns)), -free, free)
+    return add_rows(held, empty_rows(num_restrictions, held.num_columns), -free, free)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,7 @@ def restriction_rows(subproblem: Subproblem, majorant: Majorant) -> tuple[sp.csr
     """The restrictions as rows matrix @ columns <= rhs."""
     restrictions, host = subproblem.embedded.restrictions, subproblem.embedded.host
     size = restrictions.num_restrictions
-    on_host = sp.csr_array(restrictions.linear + rows_from(majorant.slope, 1))
+    on_host = add(restrictions.linear, rows_from(majorant.slope, 1))
     rhs = restrictions.rhs - majorant.constant[1:]
     if majorant.reach is not None:
         behind = np.flatnonzero(restrictions.indicator >= 0)

@@ -17,6 +17,7 @@ from dcembed.arrays import Array
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint
 from dcembed.program.matrices import set_fields
 from dcembed.program.program import Indicator, Program
+from dcembed.sparse import above, compressed, take_columns, take_rows
 
 T = TypeVar("T", Program, Indicator, QuadraticConstraint, ConeConstraint)
 
@@ -54,15 +55,15 @@ def keep_columns(program: Program, kept: Array) -> Program:
         cost=program.cost[kept],
         quadratic=_block(program.quadratic, kept) if program.quadratic is not None else None,
         concave=_block(program.concave, kept) if program.concave is not None else None,
-        rows=sp.csr_array(program.rows[:, kept]),
+        rows=take_columns(program.rows, kept),
         lb=program.lb[kept],
         ub=program.ub[kept],
         integer=program.integer[kept],
         indicators=tuple(
-            _copy(i, {"column": int(position[i.column]), "coefficients": sp.csr_array(i.coefficients[:, kept])}) for i in program.indicators
+            _copy(i, {"column": int(position[i.column]), "coefficients": take_columns(i.coefficients, kept)}) for i in program.indicators
         ),
         quadratic_constraints=tuple(_restrict(constraint, kept) for constraint in program.quadratic_constraints),
-        cones=tuple(_copy(cone, {"matrix": sp.csr_array(cone.matrix[:, kept])}) for cone in program.cones),
+        cones=tuple(_copy(cone, {"matrix": take_columns(cone.matrix, kept)}) for cone in program.cones),
         column_names=tuple(program.column_names[j] for j in kept) if program.column_names is not None else None,
         column_numbers=numbers,
     )
@@ -94,7 +95,7 @@ def keep_rows(program: Program, kept: Array) -> Program:
     """The program with some of its rows only."""
     return derive(
         program,
-        rows=sp.csr_array(program.rows[kept]),
+        rows=take_rows(program.rows, kept),
         row_lb=program.row_lb[kept],
         row_ub=program.row_ub[kept],
         row_names=tuple(program.row_names[i] for i in kept) if program.row_names is not None else None,
@@ -107,7 +108,7 @@ def add_rows(program: Program, matrix: sp.csr_array, lb: Array, ub: Array, names
     old = program.row_names if program.row_names is not None else ("",) * program.num_rows
     return derive(
         program,
-        rows=sp.csr_array(sp.vstack([program.rows, matrix], format="csr")),
+        rows=above(program.rows, matrix),
         row_lb=np.concatenate([program.row_lb, lb]),
         row_ub=np.concatenate([program.row_ub, ub]),
         row_names=(*old, *(names if names is not None else [""] * lb.size)) if named else None,
@@ -117,11 +118,11 @@ def add_rows(program: Program, matrix: sp.csr_array, lb: Array, ub: Array, names
 def widened(matrix: sp.csr_array, num_rows: int, num_columns: int) -> sp.csr_array:
     """The same entries in a matrix of at least the same shape."""
     indptr = np.concatenate([matrix.indptr, np.full(num_rows - matrix.shape[0], matrix.indptr[-1])])
-    return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(num_rows, num_columns))
+    return compressed(matrix.data, matrix.indices, indptr, (num_rows, num_columns))
 
 
 def _restrict(constraint: QuadraticConstraint, kept: Array) -> QuadraticConstraint:
-    quadratic, coefficients = _block(constraint.quadratic, kept), sp.csr_array(constraint.coefficients[:, kept])
+    quadratic, coefficients = _block(constraint.quadratic, kept), take_columns(constraint.coefficients, kept)
     return _copy(constraint, {"quadratic": quadratic, "coefficients": coefficients})
 
 
@@ -131,7 +132,7 @@ def _widen(constraint: QuadraticConstraint, size: int) -> QuadraticConstraint:
 
 
 def _block(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
-    return sp.csr_array(matrix[kept][:, kept])
+    return take_columns(take_rows(matrix, kept), kept)
 
 
 def _copy(original: T, changes: dict[str, object]) -> T:

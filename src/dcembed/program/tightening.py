@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, stack_cones
 from dcembed.program.program import Program
+from dcembed.sparse import row_numbers, take_rows
 
 # Passes over the rows, and coefficients that are looked at in all of them: beyond, bounds take longer than they save.
 NUM_PASSES, MAX_ENTRIES = 5, 10_000_000
@@ -41,10 +42,11 @@ def tighten(program: Program, is_over: Callable[[], bool] = lambda: False) -> Bo
         for part in _parts(rows):
             if is_over():
                 break
-            entries = sp.coo_array(rows[part])
-            row, column, value = entries.row, entries.col, entries.data
-            _apply(row, column, value, row_ub[part], lb, ub)
-            _apply(row, column, -value, -row_lb[part], lb, ub)
+            matrix = rows if rows.nnz <= CHUNK_ENTRIES else rows[part]
+            for sign, limit in ((1.0, row_ub[part]), (-1.0, -row_lb[part])):
+                telling = np.flatnonzero(_may_tell(matrix, sign, limit, lb, ub))
+                some = take_rows(matrix, telling)
+                _apply(row_numbers(some), some.indices, sign * some.data, limit[telling], lb, ub)
         _round(program.integer, lb, ub)
         if np.array_equal(before[0], lb) and np.array_equal(before[1], ub):
             break
@@ -87,6 +89,20 @@ def _linear_part(program: Program) -> tuple[sp.csr_array, Array, Array]:
         np.concatenate([program.row_lb, -cones.offset[cones.heads], -free, -cones.offset[body] - top_offset]),
         np.concatenate([program.row_ub, np.full(cones.num_cones, np.inf), top_offset - cones.offset[body], free]),
     )
+
+
+def _may_tell(rows: sp.csr_array, sign: float, row_ub: Array, lb: Array, ub: Array) -> Array:
+    """Mask of the rows that may tighten a bound: those that cannot hold with one of their columns anywhere while the others help."""
+    value, filled = sign * rows.data, np.flatnonzero(np.diff(rows.indptr))
+    left, largest = row_ub.copy(), np.zeros(row_ub.size)
+    if filled.size:
+        with np.errstate(invalid="ignore"):
+            one, other = value * lb[rows.indices], value * ub[rows.indices]
+            left[filled] -= np.add.reduceat(np.minimum(one, other), rows.indptr[filled])
+            largest[filled] = np.maximum.reduceat(np.abs(one - other), rows.indptr[filled])
+    # Without an end in one of its columns a row may well tell something about that one.
+    mask: Array = np.isfinite(row_ub) & ~((left >= largest) & np.isfinite(largest))
+    return mask
 
 
 def _apply(row: Array, column: Array, value: Array, row_ub: Array, lb: Array, ub: Array) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.program.derive import add_rows
 from dcembed.program.tightening import Box
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.sparse import empty_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +23,7 @@ class HostProblem:
 
 def open_host(embedded: EmbeddedProgram, box: Box, solver: Solver) -> HostProblem:
     """The host with its restrictions as free rows."""
-    size, host = embedded.restrictions.num_restrictions, embedded.bounded_host
-    free = np.full(size, np.inf)
-    program = add_rows(host, sp.csr_array((size, host.num_columns)), -free, free)
-    return HostProblem(embedded, box, LastingSession(program, solver))
+    return HostProblem(embedded, box, LastingSession(embedded.open_host, solver))
 
 
 def release(problem: HostProblem) -> None:
@@ -35,4 +31,4 @@ def release(problem: HostProblem) -> None:
     host, size = problem.embedded.bounded_host, problem.embedded.restrictions.num_restrictions
     problem.session.set_bounds(host.lb, host.ub)
     free = np.full(size, np.inf)
-    problem.session.replace_rows(host.num_rows, sp.csr_array((size, host.num_columns)), -free, free)
+    problem.session.replace_rows(host.num_rows, empty_rows(size, host.num_columns), -free, free)

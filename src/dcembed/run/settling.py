@@ -26,11 +26,11 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
     """The point with the columns behind its network inputs moved to where its rows hold; itself where that does not help."""
     if point.violation <= SETTLED_TOL:
         return point
-    inputs = _inputs(embedded)
+    inputs = embedded.moves_inputs
     free = ~embedded.host.integer & ~inputs
     free[embedded.linked] = False
     settled, moved = _correct(embedded, point, inputs), np.zeros(free.size)
-    for _ in range(NUM_PASSES):
+    for _ in range(NUM_PASSES if free.any() else 0):
         step = _step(embedded, settled, free, moved)
         if settled.violation <= SETTLED_TOL or not step.any():
             break
@@ -38,12 +38,6 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
         moved = np.where(step == 0, moved, np.sign(step))
         settled = move_point(embedded, settled, np.where(free, _inside(embedded, settled.w + step), settled.w))
     return settled if settled.violation <= FAIR_SHARE * point.violation else point
-
-
-def _inputs(embedded: EmbeddedProgram) -> Array:
-    """The kept columns that inputs depend on, those too of predictions that nothing uses: mask of shape (n,)."""
-    matrices = [embedding.affine_inputs(embedded.program.num_columns).matrix for embedding in embedded.embeddings]
-    return np.isin(embedded.kept, np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
 
 
 def _correct(embedded: EmbeddedProgram, point: Point, inputs: Array) -> Point:

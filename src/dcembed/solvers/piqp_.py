@@ -24,6 +24,7 @@ from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, 
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
+from dcembed.sparse import empty_rows
 
 # The relative accuracy asked of PIQP, in parts of the absolute one.
 RELATIVE = 0.1
@@ -89,9 +90,10 @@ class PiqpSession(EditedProgram):
         equal, bounded = self._kinds()
         free = self._free()
         held = np.where(free, 0.0, self._lb)
-        at = self._rows @ held if held.any() else np.zeros(self._row_lb.size)
+        is_shifted = bool(held.any())
+        at = self._rows @ held if is_shifted else np.zeros(self._row_lb.size)
         vectors = {
-            "c": (self._cost + self._quadratic @ held)[free],
+            "c": (self._cost + self._quadratic @ held if is_shifted else self._cost)[free],
             "b": (self._row_lb - at)[equal],
             "h_l": (self._row_lb - at)[bounded],
             "h_u": (self._row_ub - at)[bounded],
@@ -123,9 +125,9 @@ class PiqpSession(EditedProgram):
         return {"P": self._dense.quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
 
     @cached_property
-    def _quadratic(self) -> sp.csc_array:
+    def _quadratic(self) -> sp.csr_array:
         size = self._cost.size
-        return sp.csc_array(self._program.quadratic if self._program.quadratic is not None else (size, size))
+        return self._program.quadratic if self._program.quadratic is not None else empty_rows(size, size)
 
 
 def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, Array]:

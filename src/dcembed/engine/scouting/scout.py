@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dcembed.engine.scouting.choice import find_neighbours, find_valleys
 from dcembed.engine.scouting.descent import NUM_STEPS, descend
 from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw, draw_near
-from dcembed.engine.scouting.scoring import find_open, score_points
+from dcembed.engine.scouting.scoring import Open, find_open, score_points
 from dcembed.run.clock import Clock
 from dcembed.run.space import Space, far_from
 from dcembed.solvers.failover import Solver
@@ -58,13 +59,18 @@ class Scout:
 
     def __init__(self, space: Space, solver: Solver, seed: int, feasibility_tol: float, clock: Clock) -> None:
         self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
-        self._corners, self._open = Corners(space, solver), find_open(space)
+        self._corners = Corners(space, solver)
         self._rng = np.random.default_rng(seed)
         self._pool = Pool()
         self._num_batches = 0
         self._queue: deque[Array] = deque()
         self._ends: deque[Array] = deque(maxlen=MEMORY)
         self._known: deque[Array] = deque(maxlen=MEMORY)
+
+    @cached_property
+    def _open(self) -> Open:
+        """What points leave open; a run that ends with its first start never asks."""
+        return find_open(self._space)
 
     def hear_start(self, w: Array) -> None:
         """A start was made here: no other will be."""

@@ -7,6 +7,7 @@ import numpy as np
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
+from dcembed.sparse import take_rows
 
 
 def is_flat(embedded: EmbeddedProgram, point: Point, feasibility_tol: float) -> bool:
@@ -16,4 +17,4 @@ def is_flat(embedded: EmbeddedProgram, point: Point, feasibility_tol: float) -> 
     for measured in embedded.networks:
         has_network[measured.terms.measurement] = True
     matters &= has_network
-    return bool(matters.any()) and not abs(slopes(embedded, point.w)[np.flatnonzero(matters)]).sum() > 0
+    return bool(matters.any()) and not np.abs(take_rows(slopes(embedded, point.w), np.flatnonzero(matters)).data).sum() > 0

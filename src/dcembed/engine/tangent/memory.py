@@ -22,7 +22,7 @@ from dcembed.embedded.epigraph import Epigraph
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.subproblem import Majorant
 from dcembed.program.tightening import Box
-from dcembed.sparse import above, largest_values, repeat
+from dcembed.sparse import above, add, empty_rows, from_entries, largest_values, repeat, subtract, take_rows
 
 # Earlier tangents that the model keeps. Two are as good as twelve.
 NUM_TANGENTS = 2
@@ -58,8 +58,8 @@ class TangentModel:
 def build_excess(embedded: EmbeddedProgram) -> Epigraph:
     """One column: by how much the model of the objective lies above the current tangent."""
     size, empty = embedded.restrictions.num_restrictions + 1, np.zeros(0)
-    kept = sp.csr_array(([1.0], ([0], [0])), shape=(size, 1))
-    return Epigraph(np.zeros(1), sp.csr_array((0, embedded.host.num_columns)), sp.csr_array((0, 1)), empty, kept)
+    kept = from_entries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), (size, 1))
+    return Epigraph(np.zeros(1), empty_rows(0, embedded.host.num_columns), empty_rows(0, 1), empty, kept)
 
 
 def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant, ...]:
@@ -71,16 +71,16 @@ def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Re
     """The model around w: the current tangents, and what lies above them somewhere in the box."""
     size, n = current.slope.shape
     if not earlier or size > MAX_RESTRICTIONS + 1:
-        return TangentModel(current, np.zeros(0, dtype=np.int64), sp.csr_array((0, n)), np.zeros(0))
+        return TangentModel(current, np.zeros(0, dtype=np.int64), empty_rows(0, n), np.zeros(0))
     number = len(earlier)
     slope, constant = reduce(above, [old.slope for old in earlier]), np.concatenate([old.constant for old in earlier])
-    rise, height = sp.csr_array(slope - repeat(current.slope, number)), constant - np.tile(current.constant, number)
+    rise, height = subtract(slope, repeat(current.slope, number)), constant - np.tile(current.constant, number)
     lowered = np.maximum(rise @ w + height, 0.0)
     telling = np.flatnonzero(largest_values(rise, *box) + height - lowered > 0.0)
     measurement = telling % size
     of_objective, of_restriction = telling[measurement == 0], telling[measurement > 0]
-    linear = repeat(above(sp.csr_array((1, n)), restrictions.linear), number)
-    rows = above(rise[of_objective], sp.csr_array(slope + linear)[of_restriction])
+    linear = repeat(above(empty_rows(1, n), restrictions.linear), number)
+    rows = above(take_rows(rise, of_objective), take_rows(add(slope, linear), of_restriction))
     at = np.concatenate([of_objective, of_restriction])
     rhs = np.concatenate([current.constant[:1], restrictions.rhs])
     return TangentModel(current, at % size, rows, (constant - lowered)[at] - rhs[at % size])
@@ -92,4 +92,4 @@ def earlier_rows(model: TangentModel, restrictions: Restrictions, box: Box, num_
     # Columns beside the host: the excess of the objective, then the slacks.
     column = np.concatenate([[0], 1 + restrictions.slack])[model.measurement[telling]]
     numbers, age = num_made + np.arange(telling.size), np.zeros(telling.size, dtype=np.int64)
-    return CutPool(column, model.slope[telling], model.constant[telling], age, numbers, num_made + telling.size)
+    return CutPool(column, take_rows(model.slope, telling), model.constant[telling], age, numbers, num_made + telling.size)

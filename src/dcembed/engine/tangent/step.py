@@ -1,4 +1,4 @@
-"""One tangent step: a master on the tangents, a correction where a row fails, a search towards what is not feasible."""
+"""One tangent step: a master on the tangents, a search towards what is not feasible, a correction where that brings little."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from dcembed.solvers.base import Solution
 
 # A correction goes beyond what the tangents missed by this share of the excess, so that it more often ends on the right side.
 OVERSHOOT = 0.1
+# Where the way to the solution brings this share of the promise, the next tangents are worth more than a correction of these.
+ENOUGH = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Tried:
 
 
 def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
-    """Solve the master around the point; where its solution fails a neural row, once more with the rows shifted by their own error."""
+    """Solve the master around the point; where its solution fails a neural row, and the way there brings little, with the rows shifted too."""
     slope = slopes(problem.embedded, state.point.w)
     penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
     tau = penalty.value
@@ -57,13 +59,15 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     if candidate is None or solution.x is None or solution.status not in USABLE:
         return Tried(solution, None, penalty, np.nan, np.nan, state)
     promise = state.point.merit(tau) - model_value(problem.subproblem, tangents, solution.x, tau)
-    if candidate.slack.max(initial=0.0) > problem.options.feasibility_tol:
+    tol = problem.options.feasibility_tol
+    found = search_segment(problem, workshop, best_of((state.best, *met), tol), candidate, tau)
+    if candidate.slack.max(initial=0.0) > tol and state.point.merit(tau) - found.merit(tau) < ENOUGH * promise:
         corrected, more = _correct(problem, workshop, state, model, candidate, penalty)
-        met = (*met, *more)
+        met = (*met, found, *more)
         if corrected is not None and corrected.merit(tau) < candidate.merit(tau):
-            candidate = corrected
-    found = search_segment(problem, workshop, best_of((state.best, *met), problem.options.feasibility_tol), candidate, tau)
-    best = best_of((state.best, *met, found), problem.options.feasibility_tol)
+            further = search_segment(problem, workshop, best_of((state.best, *met), tol), corrected, tau)
+            found = min(found, further, key=lambda point: point.merit(tau))
+    best = best_of((state.best, *met, found), tol)
     improvement = state.point.merit(tau) - found.merit(tau)
     return Tried(solution, found, penalty, promise, improvement, replace(state, best=best))
 
