@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.embedded.collapsed import Collapsed, Groups, build_collapsed, find_groups
+from dcembed.embedded.grouping import distinct, outside
 from dcembed.network.network import Network, chunks, evaluate
 from dcembed.network.split import Split, measure, split
 
@@ -107,10 +109,43 @@ class MeasuredNetwork:
         return split(self.network, self.directions)
 
     @cached_property
-    def direct(self) -> tuple[list[Array], Array]:
-        """Weights of the units (d, width), stage by stage, and of the inputs (d, n_in) in the directions themselves."""
-        weights, slope, _ = measure(self.network, self.directions)
-        return weights, slope
+    def direct(self) -> tuple[list[Array], Array, Array]:
+        """Weights of the units (d, width), stage by stage, of the inputs (d, n_in), and constants (d,) in the directions themselves."""
+        return measure(self.network, self.directions)
+
+    @cached_property
+    def collapsed(self) -> Collapsed | None:
+        """The terms that are evaluated together, without a pass over them; None where there are none."""
+        groups = self._groups
+        if groups is None:
+            return None
+        block, scale = self.terms.block[groups.terms], self.terms.scale[groups.terms]
+        is_all = block.size == self.num_blocks and bool((block == np.arange(block.size)).all())
+        rows = self.rows_of(self.parts.map[groups.part]).reshape(-1)
+        return build_collapsed(self.network, groups, sp.csr_array(self.maps[rows]), self.offset if is_all else self.offset[block], scale)
+
+    @cached_property
+    def plain(self) -> MeasuredNetwork:
+        """The same with the terms that are evaluated one by one: itself where nothing is collapsed."""
+        if self._groups is None:
+            return self
+        terms = self.terms
+        rest = outside(terms.block.size, self._groups.terms)
+        blocks, block = distinct(terms.block[rest])
+        return replace(
+            self,
+            evaluations=self.evaluations[blocks],
+            map_of=self.map_of[blocks],
+            offset=self.offset[blocks],
+            terms=Terms(terms.measurement[rest], block, terms.direction[rest], terms.scale[rest], terms.part[rest]),
+        )
+
+    @cached_property
+    def _groups(self) -> Groups | None:
+        # With more stages the units of the second depend on all of the first.
+        if len(self.network.stages) != 1:
+            return None
+        return find_groups(self.terms.part, self.terms.direction, self.network.num_hidden)
 
     @cached_property
     def term_sums(self) -> sp.csr_array:

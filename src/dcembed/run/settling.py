@@ -42,7 +42,7 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
 
 def _inputs(embedded: EmbeddedProgram) -> Array:
     """The kept columns that inputs depend on, those too of predictions that nothing uses: mask of shape (n,)."""
-    matrices = [embedding.affine_inputs(embedded.program.num_columns).matrix for embedding in embedded.embeddings]
+    matrices = [embedding.affine_inputs(embedded.program.num_columns).coefficients for embedding in embedded.embeddings]
     return np.isin(embedded.kept, np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
 
 
