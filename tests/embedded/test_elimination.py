@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 
 from dcembed import AffineInputs, Embedding, Indicator, Program, build_mlp, solve, verify
-from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.elimination import eliminate, equal_maps
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.point import measure_point
@@ -311,3 +311,14 @@ def test_constant_inputs_leave_something_to_solve_for(limit):
     result = solve(program, embedding)
     assert result.is_feasible == (limit == 3.0)
     assert not result.is_feasible or np.allclose(result.x, [1.5, 3.0])
+
+
+def test_equal_maps_are_found_whatever_their_number():
+    # Products of matrices may round their last rows in another way than the others.
+    rows = np.random.default_rng(0).normal(size=(19, 16))
+    for number in (4913, 4912, 4911, 4909):
+        matrix = sp.csr_array(np.vstack([np.tile(rows, (number, 1)), 2.0 * rows]))
+        map_of, first = equal_maps(matrix, np.arange(number + 1), 19)
+        assert len(first) == 2
+        assert np.unique(map_of[:-1]).size == 1
+        assert map_of[-1] != map_of[0]
