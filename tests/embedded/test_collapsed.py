@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from dcembed import verify
 from dcembed.embedded.collapsed import find_groups
 from dcembed.embedded.measurements import evaluate_measurements, kept_affine, largest_kept, linearize, slopes
 from dcembed.embedded.point import measure_plainly, measure_point
-from dcembed.embedded.points import gradient_of_points, measure_points
+from dcembed.embedded.points import concave_heights, gradient_of_points, measure_points
 from dcembed.engine.bundle.global_split import GlobalSplit
 from dcembed.program.tightening import Box
 from embedded.problems import cases
@@ -104,3 +106,14 @@ def test_groups_are_the_large_ones_as_far_as_memory_goes():
     assert np.array_equal(groups.terms, np.arange(1300))
     assert find_groups(part, direction, 10**6) is None
     assert find_groups(part[1200:], direction[1200:], 64) is None
+
+
+@given(scenario_problems())
+def test_heights_of_many_points_are_those_of_the_tangents(problem):
+    together, _ = problem.both()
+    collapsed = replace(together, networks=tuple(measured for measured in together.networks if measured.plain.terms.block.size == 0))
+    w = np.array([together.lower(problem.point()) for _ in range(3)])
+    heights = concave_heights(collapsed, w)
+    for row, height in zip(w, heights, strict=True):
+        tangents = linearize(collapsed, row)
+        assert_close(height, tangents.slope @ row + tangents.constant, size_at(together, row))

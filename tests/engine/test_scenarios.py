@@ -11,6 +11,7 @@ from dcembed import AffineInputs, Embedding, Options, Program, solve, verify
 from dcembed.embedded import collapsed
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measurements import slopes
 from dcembed.embedded.points import evaluation_cost
 from problems import random_mlp
 
@@ -85,3 +86,22 @@ def test_a_point_costs_the_same_in_ten_times_as_many_scenarios():
 def test_deeper_networks_are_evaluated_one_by_one():
     program, embedding = design_problem(0, depth=2)
     assert not eliminate(program, [embedding]).shares_decisions
+
+
+def test_deeper_networks_compute_the_constant_part_of_their_first_stage_once():
+    program, embedding = design_problem(0, depth=2)
+    embedded = eliminate(program, [embedding])
+    (measured,) = embedded.networks
+    assert measured.first_constants is measured.first_constants
+    w = np.linspace(0.0, 1.0, NUM_DECISIONS)
+    x = np.concatenate([w, np.zeros(NUM_SCENARIOS)])
+    assert np.allclose(measured.predict(w), embedding.predict(x), rtol=1e-12, atol=1e-12)
+    step = 1e-7 * np.eye(1, x.size)[0]
+    change = (embedding.predict(x + step) - embedding.predict(x))[:, 0] @ program.cost[NUM_DECISIONS:]
+    assert slopes(embedded, w)[0, 0] == pytest.approx(change / 1e-7, abs=1e-5)
+
+
+def test_few_evaluations_compute_all_of_it():
+    program, embedding = design_problem(0, depth=2, num_scenarios=20)
+    (measured,) = eliminate(program, [embedding]).networks
+    assert measured.first_constants is None

@@ -9,10 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.collapsed import Collapsed, Groups, build_collapsed, find_groups
+from dcembed.embedded.collapsed import MIN_TERMS, Collapsed, Groups, build_collapsed, find_groups
 from dcembed.embedded.grouping import distinct, outside
-from dcembed.network.network import Network, chunks, evaluate
+from dcembed.network.affine import apply_affine
+from dcembed.network.network import Network, chunks, preactivations, units
 from dcembed.network.split import Split, measure, split
+
+# Numbers up to which constants of the first stage are kept, 80 MB.
+MAX_CONSTANTS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +180,29 @@ class MeasuredNetwork:
         """The predictions of all blocks in one pass, shape (k, n_out)."""
         values = np.empty((self.num_blocks, self.network.num_outputs))
         for chunk in chunks(self.num_blocks, self.network):
-            values[chunk] = evaluate(self.network, self.points(w, chunk))
+            points = self.points(w, chunk)
+            values[chunk] = apply_affine(self.network.output, [points, *units(self.preactivations(w, chunk, points))])
         return values
+
+    def preactivations(self, w: Array, blocks: Array | slice, points: Array) -> list[Array]:
+        """The pre-activations of all stages in some blocks with these inputs, each of shape (number of blocks, width)."""
+        constants = self.first_constants
+        if constants is None:
+            return preactivations(self.network, points)
+        moving = self.spread(self.maps @ w) @ self.network.stages[0].weights[0].T
+        return preactivations(self.network, points, moving[self.map_of[blocks]] + constants[blocks])
+
+    @cached_property
+    def first_constants(self) -> Array | None:
+        """What the first of several stages has from constants in the inputs, shape (k, width), where many blocks share few maps."""
+        stages = self.network.stages
+        if len(stages) < 2 or 0 not in stages[0].weights or self.num_blocks * stages[0].num_rows > MAX_CONSTANTS:
+            return None
+        num_maps = self.maps.shape[0] // self.network.num_inputs
+        if self.num_blocks < MIN_TERMS * num_maps:
+            return None
+        constants: Array = self.offset @ stages[0].weights[0].T + stages[0].bias
+        return constants
 
     def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
         """Inputs of the blocks, shape (number of blocks, n_in)."""

@@ -18,7 +18,7 @@ from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
-from dcembed.network.network import chunks, preactivations, units
+from dcembed.network.network import chunks, units
 from dcembed.program.derive import widened
 from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
@@ -180,7 +180,7 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages = preactivations(network, plain.points(w, block))
+        stages = plain.preactivations(w, block, plain.points(w, block))
         values, active = units(stages), [is_active(a, on_at_kinks) for a in stages]
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):

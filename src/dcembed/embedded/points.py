@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_slopes, collapsed_values
+from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_slopes, collapsed_units, collapsed_values
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.embedded.measurements import num_measurements
@@ -89,7 +89,12 @@ def _collapsed_values(measured: MeasuredNetwork, collapsed: Collapsed, w: Array,
     """What the collapsed terms add to every measurement at each point, shape (k, s + 1)."""
     weights, slope, constant = measured.direct
     values = collapsed_values(collapsed, collapsed_inputs(collapsed, w), weights[0], slope, constant)
-    added: Array = (adder(measured.parts.measurement[collapsed.part], np.ones(collapsed.num_groups), num_measurements) @ values.T).T
+    return _by_measurement(measured, collapsed, values, num_measurements)
+
+
+def _by_measurement(measured: MeasuredNetwork, collapsed: Collapsed, values: Array, size: int) -> Array:
+    """Values of the groups (k, g) added up by their measurements, shape (k, size)."""
+    added: Array = (adder(measured.parts.measurement[collapsed.part], np.ones(collapsed.num_groups), size) @ values.T).T
     return added
 
 
@@ -135,6 +140,17 @@ def _inputs(measured: MeasuredNetwork, w: Array) -> Array:
     """Inputs of all blocks at each point, shape (k, blocks, n_in)."""
     inputs: Array = (measured.maps @ w.T).T.reshape(w.shape[0], -1, measured.network.num_inputs)[:, measured.map_of]
     return inputs + measured.offset
+
+
+def concave_heights(embedded: EmbeddedProgram, w: Array) -> Array:
+    """The components H of all measurements at each point, shape (k, s + 1), of a problem whose terms are all collapsed."""
+    total = np.zeros((w.shape[0], num_measurements(embedded)))
+    total[:, 0] = half_square(embedded.concave, w)
+    for measured in embedded.networks:
+        if (collapsed := measured.collapsed) is not None:
+            (values,) = collapsed_units(collapsed, collapsed_inputs(collapsed, w), [measured.split.concave[0]])
+            total += _by_measurement(measured, collapsed, values, total.shape[1])
+    return total
 
 
 def evaluation_cost(embedded: EmbeddedProgram) -> int:
