@@ -156,7 +156,7 @@ def preactivations(network: Network, points: Array, first: Array | None = None) 
     [array([[ 0.5, -0.5]])]
     """
     sources = [points]
-    result = []
+    result: list[Array] = []
     for stage in network.stages:
         result.append(first if first is not None and not result else apply_affine(stage, sources))
         sources.append(np.maximum(result[-1], 0.0))
