@@ -27,6 +27,7 @@ NUM_DESIGN = len(NODES) + len(ARCS)
 # Mean and deviation of the sulfur of D and the demands of X and Y.
 UNCERTAIN = ((2.5, 0.8), (180.0, 10.0), (200.0, 10.0))
 NUM_STARTS_DRAWN, NUM_STARTS = 8, 5
+CHUNK_SCENARIOS = 50_000
 
 
 def find_pooling(size: str, trial: int) -> tuple[Path, ...]:
@@ -83,8 +84,14 @@ def scenarios(m: int) -> tuple[np.ndarray, np.ndarray]:
 def surrogate_profit(network: Network, m: int, designs: np.ndarray) -> np.ndarray:
     """Fixed costs plus expected predicted profit of each design."""
     xi, probability = scenarios(m)
-    expected = [probability @ network(np.hstack([np.tile(z, (len(xi), 1)), xi]))[:, 0] for z in designs]
+    expected = [probability @ _predicted_profits(network, xi, z) for z in designs]
     return designs @ PROFIT + np.array(expected)
+
+
+def _predicted_profits(network: Network, xi: np.ndarray, design: np.ndarray) -> np.ndarray:
+    """Of a design in every scenario, some scenarios at a time."""
+    parts = np.array_split(xi, -(-len(xi) // CHUNK_SCENARIOS))
+    return np.concatenate([network(np.hstack([np.tile(design, (len(part), 1)), part]))[:, 0] for part in parts])
 
 
 def expected_profits(network: Network, m: int, designs: np.ndarray) -> np.ndarray:
@@ -137,10 +144,10 @@ def pooling_instance(network: Network, m: int, trial: int) -> Instance:
     xi, probability = scenarios(m)
     num_scenarios = len(xi)
     n = NUM_DESIGN + num_scenarios
-    entry = np.arange(num_scenarios)[:, None] * network.num_inputs + np.arange(NUM_DESIGN)
-    design = np.broadcast_to(np.arange(NUM_DESIGN), entry.shape)
-    matrix = sp.csr_array((np.ones(entry.size), (entry.ravel(), design.ravel())), shape=(num_scenarios * network.num_inputs, n))
-    inputs = AffineInputs(matrix, np.hstack([np.zeros((num_scenarios, NUM_DESIGN)), xi]))
+    # Every scenario has the design in its first inputs and constants in the others.
+    inputs = AffineInputs(
+        sp.eye_array(network.num_inputs, n) * (np.arange(n) < NUM_DESIGN), np.hstack([np.zeros((num_scenarios, NUM_DESIGN)), xi])
+    )
     rows = design_rows()
     free = np.full(num_scenarios, np.inf)
     program = Program(

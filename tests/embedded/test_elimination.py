@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import assume, given, settings
 
 from dcembed import AffineInputs, Embedding, Indicator, Program, build_mlp, solve, verify
-from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.elimination import eliminate, equal_maps
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.point import measure_point
@@ -311,3 +311,11 @@ def test_constant_inputs_leave_something_to_solve_for(limit):
     result = solve(program, embedding)
     assert result.is_feasible == (limit == 3.0)
     assert not result.is_feasible or np.allclose(result.x, [1.5, 3.0])
+
+
+@pytest.mark.parametrize("number", [4912, 4913, 4914, 4915])
+def test_equal_maps_are_found_whatever_their_number(number):
+    # Products of matrices may round their last rows in another way than the others.
+    map_of, first = equal_maps(sp.csr_array(np.tile(np.eye(19, 16), (number, 1))), np.arange(number), 19)
+    assert first.tolist() == [0]
+    assert not map_of.any()

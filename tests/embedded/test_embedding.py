@@ -152,3 +152,19 @@ def test_a_column_that_stands_for_two_predictions_is_called_by_its_name():
     program = Program(cost=np.zeros(3), column_names=["a", "b", "yield"])
     twice = Embedding(ONE_TO_ONE, [[0], [1]], [[2], [2]])
     assert message(check_embeddings, program, [twice]).startswith("Embedding 0: column 'yield' stands for more than one prediction.")
+
+
+def test_rows_of_one_evaluation_stand_for_all_where_they_are_the_same():
+    rows, offset = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0]]), np.arange(8.0).reshape(4, 2)
+    short = Embedding(TWO_TO_ONE, AffineInputs(rows, offset), [4, 5, 6, 7])
+    long = Embedding(TWO_TO_ONE, AffineInputs(np.tile(rows, (4, 1)), offset), [4, 5, 6, 7])
+    other = Embedding(TWO_TO_ONE, AffineInputs(np.vstack([rows, rows, rows, 2 * rows]), offset), [4, 5, 6, 7])
+    w = np.array([1.0, -1.0, 5.0])
+    assert short.inputs.coefficients.shape == long.inputs.coefficients.shape == (2, 3)
+    assert other.inputs.coefficients.shape == (8, 3)
+    assert short.inputs.matrix.toarray().tolist() == long.inputs.matrix.toarray().tolist() == np.tile(rows, (4, 1)).tolist()
+    assert short.points(w).tolist() == long.points(w).tolist() == (offset + rows @ w).tolist()
+    for embedding in (short, long, other):
+        assert embedding.predict(w).tolist() == embedding.network(embedding.points(w)).tolist()
+        assert embedding.points(w, slice(1, 3)).tolist() == embedding.points(w)[1:3].tolist()
+        assert embedding.points(w, np.array([3, 0])).tolist() == embedding.points(w)[[3, 0]].tolist()

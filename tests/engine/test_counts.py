@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcembed
-from dcembed.embedded import measured_network, measurements, point
+from dcembed.embedded import measured_network, point
 from dcembed.embedded.elimination import eliminate
 from dcembed.engine import problem
 from dcembed.network import network, reduction, split
@@ -32,7 +32,7 @@ def counts(monkeypatch) -> Counter:
             monkeypatch.setattr(place, name, counted)
 
     # The whole network forward, at a point that is measured or linearized.
-    watch(network, "preactivations", measurements)
+    watch(network, "preactivations", measured_network)
     watch(point, "measure_host")
     watch(problem, "tighten")
     watch(program, "check_convex", cones)

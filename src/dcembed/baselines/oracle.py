@@ -36,7 +36,7 @@ class _NetworkOracle:
         terms, parts, network = measured.terms, measured.parts, measured.network
         self._measured, self._size = measured, size
         self._directions = terms.scale[:, None] * measured.directions[terms.direction]
-        weights, inputs = measured.direct
+        weights, inputs, _ = measured.direct
         gather = measured.term_sums
         self._chunks = [
             _Chunk(terms.block[chunk], [weight[terms.direction[chunk]] for weight in weights], sp.csr_array(gather[:, chunk]))

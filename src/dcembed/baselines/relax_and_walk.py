@@ -26,7 +26,7 @@ from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import slopes
-from dcembed.embedded.point import Point
+from dcembed.embedded.point import Point, measure_plainly
 from dcembed.embedded.verify import predict
 from dcembed.errors import InputError
 from dcembed.options import Options
@@ -84,7 +84,7 @@ def _check(recorder: Recorder) -> None:
 def _run(recorder: Recorder, walker: _Walker, starts: list[Point]) -> Status:
     rng = np.random.default_rng(recorder.options.seed)
     for number, point in enumerate(starts):
-        walker.walk(recorder.offer_start(point.x, number))
+        walker.walk(recorder.offer_start(measure_plainly(recorder.embedded, point).x, number))
     for number in range(recorder.options.max_iterations):
         for w in walker.relax(rng):
             walker.walk(recorder.offer_start(w, len(starts) + number))
@@ -146,7 +146,7 @@ class _Walker:
         """From region to region while the objective falls."""
         recorder = self._recorder
         while not recorder.clock.ended():
-            values = self._encoding.values(predict(recorder.embedded.embeddings, point.x))
+            values = self._encoding.values(predict(recorder.embedded.embeddings, measure_plainly(recorder.embedded, point).x))
             on = values[self.unit] >= values[self._cut]
             columns = self._solve(on, ~on)
             if columns is None:

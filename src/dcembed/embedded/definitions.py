@@ -44,7 +44,7 @@ def find_definitions(program: Program, predictions: Array, inputs: list[AffineIn
     free = ~program.integer & ~is_prediction
     free &= ~program.curved_columns
     for affine in inputs:
-        free[affine.matrix.indices] = False
+        free[affine.coefficients.indices] = False
     rows = program.rows
     row_of = np.repeat(np.arange(program.num_rows), np.diff(rows.indptr))
     others = np.bincount(row_of, ~is_prediction[rows.indices], minlength=program.num_rows)

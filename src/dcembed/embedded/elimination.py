@@ -23,6 +23,7 @@ from dcembed.embedded.balance import balance
 from dcembed.embedded.definitions import Definitions, find_definitions, substitute
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.grouping import distinct, distinct_pairs, outside
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
 from dcembed.program.derive import derive, keep_columns, keep_rows
 from dcembed.program.program import Program
@@ -69,7 +70,7 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
 def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:
     """What the eliminated outputs define, the rows that say so, and the columns that are left."""
     definitions, defining = find_definitions(program, gone, inputs)
-    return definitions, defining, np.setdiff1d(np.arange(program.num_columns), np.concatenate([gone, definitions.columns]))
+    return definitions, defining, outside(program.num_columns, np.concatenate([gone, definitions.columns]))
 
 
 def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> Array:
@@ -77,10 +78,12 @@ def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> 
     stays = program.integer.copy()
     stays |= program.curved_columns
     for affine in inputs:
-        stays[affine.matrix.indices] = True
-    first = np.zeros(outputs.size, dtype=bool)
-    first[np.unique(outputs, return_index=True)[1]] = True
-    return stays[outputs] | ~first
+        stays[affine.coefficients.indices] = True
+    first = np.zeros(program.num_columns, dtype=np.int64)
+    # What is written last stays, so the first use of a column is written last.
+    first[outputs[::-1]] = np.arange(outputs.size)[::-1]
+    mask: Array = stays[outputs] | (first[outputs] != np.arange(outputs.size))
+    return mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,27 +201,42 @@ def _measured_network(number: int, embedding: Embedding, inputs: AffineInputs, m
     num_inputs, num_outputs = embedding.network.num_inputs, embedding.network.num_outputs
     used = measured.data != 0
     block, output = np.divmod(measured.indices[used].astype(np.int64), num_outputs)
-    pairs, term = _unique_pairs(row_numbers(measured)[used], block)
-    nu = np.zeros((pairs.shape[1], num_outputs))
+    measurement, block, term = distinct_pairs(row_numbers(measured)[used].astype(np.int64), block)
+    nu = np.zeros((block.size, num_outputs))
     np.add.at(nu, (term, output), measured.data[used])
     scale = np.abs(nu).sum(axis=1)
-    directions, direction = np.unique(np.round(nu / scale[:, None], 15) if scale.size else nu, axis=0, return_inverse=True)
-    blocks, block_number = np.unique(pairs[1], return_inverse=True)
-    block_number = block_number.reshape(-1)
-    map_of, first = equal_maps(inputs.matrix, blocks, num_inputs)
-    rows = (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1)
-    part, parts = _parts(pairs[0], block_number, map_of)
+    directions, direction = _directions(np.round(nu / scale[:, None], 15) if scale.size else nu)
+    blocks, block_number = distinct(block)
+    map_of, maps = _find_maps(inputs, blocks, num_inputs)
+    part, parts = _parts(measurement, block_number, map_of)
     return MeasuredNetwork(
         number=number,
         network=embedding.network,
         evaluations=blocks,
-        maps=take_columns(take_rows(inputs.matrix, rows), kept),
+        maps=take_columns(maps, kept),
         map_of=map_of,
         offset=inputs.offset if blocks.size == inputs.offset.shape[0] else inputs.offset[blocks],
         directions=directions,
-        terms=Terms(pairs[0], block_number, direction.reshape(-1), scale, part),
+        terms=Terms(measurement, block_number, direction, scale, part),
         parts=parts,
     )
+
+
+def _directions(nu: Array) -> tuple[Array, Array]:
+    """The different rows of nu (t, n_out), and which of them each is."""
+    if nu.shape[1] == 1:
+        values, number = distinct(nu[:, 0])
+        return values[:, None], number
+    rows, number = np.unique(nu, axis=0, return_inverse=True)
+    return rows, number.reshape(-1)
+
+
+def _find_maps(inputs: AffineInputs, blocks: Array, num_inputs: int) -> tuple[Array, sp.csr_array]:
+    """Which map each block has, and the different maps one below the other."""
+    if inputs.is_shared:
+        return np.zeros(blocks.size, dtype=np.int64), inputs.coefficients
+    map_of, first = equal_maps(inputs.matrix, blocks, num_inputs)
+    return map_of, take_rows(inputs.matrix, (blocks[first][:, None] * num_inputs + np.arange(num_inputs)).reshape(-1))
 
 
 def equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Array, Array]:
@@ -228,19 +246,14 @@ def equal_maps(matrix: sp.csr_array, blocks: Array, num_inputs: int) -> tuple[Ar
     key = np.zeros((blocks.size, 2))
     for column in range(2):
         sums = (matrix @ rng.standard_normal(matrix.shape[1])).reshape(-1, num_inputs)
-        key[:, column] = (sums @ rng.standard_normal(num_inputs))[blocks]
-    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        # Row by row: a product of matrices rounds its last rows in another way than the others.
+        key[:, column] = np.einsum("ki,i->k", sums, rng.standard_normal(num_inputs))[blocks]
+    # Complex numbers are sorted by their real and then their imaginary parts, as rows of two entries are.
+    _, first, number = np.unique(key.view(np.complex128)[:, 0], return_index=True, return_inverse=True)
     return number.reshape(-1), first
 
 
 def _parts(measurement: Array, block: Array, map_of: Array) -> tuple[Array, Parts]:
     """Group terms by measurement and by how their inputs depend on the columns."""
-    pairs, part = _unique_pairs(measurement, map_of[block])
-    return part, Parts(*pairs)
-
-
-def _unique_pairs(first: Array, second: Array) -> tuple[Array, Array]:
-    """The different pairs of whole numbers in order, shape (2, p), and which of them each one is."""
-    width = int(second.max(initial=0)) + 1
-    keys, number = np.unique(first.astype(np.int64) * width + second, return_inverse=True)
-    return np.stack(np.divmod(keys, width)), number.reshape(-1)
+    measurements, maps, part = distinct_pairs(measurement, map_of[block])
+    return part, Parts(measurements, maps)

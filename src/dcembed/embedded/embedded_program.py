@@ -99,7 +99,7 @@ class EmbeddedProgram:
     @cached_property
     def moves_inputs(self) -> Array:
         """The kept columns that inputs depend on, those too of predictions that nothing uses: mask of shape (n,)."""
-        matrices = [embedding.affine_inputs(self.program.num_columns).matrix for embedding in self.embeddings]
+        matrices = [embedding.affine_inputs(self.program.num_columns).coefficients for embedding in self.embeddings]
         moves = np.zeros(self.program.num_columns, dtype=bool)
         for matrix in matrices:
             moves[matrix.indices] = True
@@ -109,6 +109,11 @@ class EmbeddedProgram:
     def integer(self) -> Array:
         """Which of the kept columns are integer to the user, held or not: mask of shape (n,)."""
         return self.program.integer[self.kept]
+
+    @property
+    def shares_decisions(self) -> bool:
+        """Whether terms are evaluated together, so that a point is measured without all of its predictions."""
+        return any(measured.collapsed is not None for measured in self.networks)
 
     @cached_property
     def bounded_host(self) -> Program:
@@ -164,7 +169,7 @@ class EmbeddedProgram:
         for places in reversed(self._eliminated):
             if places.unused.size:
                 embedding = self.embeddings[places.number]
-                inputs = embedding.points(w)[places.unused]
+                inputs = embedding.points(w, places.unused)
                 w[places.unused_columns] = evaluate(embedding.network, inputs)[places.unused_gone]
             if places.measured is not None:
                 w[places.columns] = values[places.measured][places.gone]
@@ -202,8 +207,12 @@ class _Eliminated:
 
 def _find_eliminated(embedded: EmbeddedProgram, number: int) -> _Eliminated:
     outputs = embedded.embeddings[number].outputs
-    gone = ~np.isin(outputs, embedded.kept)
+    is_gone = np.ones(embedded.program.num_columns, dtype=bool)
+    is_gone[embedded.kept] = False
+    gone = is_gone[outputs]
     position = next((index for index, measured in enumerate(embedded.networks) if measured.number == number), None)
     used = embedded.networks[position].evaluations if position is not None else np.zeros(0, dtype=np.int64)
-    unused = np.setdiff1d(np.flatnonzero(gone.any(axis=1)), used)
+    is_unused = np.any(gone, axis=1)
+    is_unused[used] = False
+    unused = np.flatnonzero(is_unused)
     return _Eliminated(number, position, gone[used], outputs[used][gone[used]], unused, gone[unused], outputs[unused][gone[unused]])

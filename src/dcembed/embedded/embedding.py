@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
-from dcembed.network.network import Network
-from dcembed.program.matrices import MatrixLike, as_sparse
+from dcembed.network.network import Network, chunks, evaluate
+from dcembed.program.matrices import MatrixLike, as_sparse, set_fields
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, require, require_all, show
 from dcembed.sparse import unit_rows
@@ -26,12 +27,18 @@ class AffineInputs:
     Parameters
     ----------
     matrix
-        Shape (k * n_in, n), dense or sparse; the rows of evaluation i are i * n_in .. (i + 1) * n_in - 1.
+        Shape (k * n_in, n), dense or sparse; the rows of evaluation i are i * n_in .. (i + 1) * n_in - 1. Where all evaluations have
+        the same rows, as scenarios of one design do, those of one of them are enough: shape (n_in, n).
     offset
         Constants, shape (k, n_in) or all in one row; scenario data belongs here and costs nothing. Zero by default.
+
+    Attributes
+    ----------
+    coefficients
+        What is held of the matrix: the rows of one evaluation where all have the same, else all rows.
     """
 
-    matrix: sp.csr_array
+    coefficients: sp.csr_array
     offset: Array
 
     def __init__(self, matrix: MatrixLike, offset: ArrayLike | None = None) -> None:
@@ -39,8 +46,24 @@ class AffineInputs:
         constants = np.atleast_2d(np.zeros(sparse.shape[0]) if offset is None else as_numbers(offset, "AffineInputs: offset"))
         if not np.isfinite(sparse.data).all() or not np.isfinite(constants).all():
             raise InputError("AffineInputs: matrix and offset must be finite; NaN or infinite entries were received.")
-        object.__setattr__(self, "matrix", sparse)
-        object.__setattr__(self, "offset", constants)
+        set_fields(self, coefficients=sparse, offset=constants)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the rows of one evaluation stand for all."""
+        return bool(self.offset.shape[0] > 1 and self.coefficients.shape[0] == self.offset.shape[1])
+
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The rows of all evaluations, shape (k * n_in, n)."""
+        return _repeated(self.coefficients, self.offset.shape[0]) if self.is_shared else self.coefficients
+
+
+def _repeated(rows: sp.csr_array, number: int) -> sp.csr_array:
+    """The rows so many times, one below the other."""
+    ends = np.concatenate([[0], (np.arange(number)[:, None] * rows.nnz + rows.indptr[1:]).reshape(-1)])
+    shape = number * rows.shape[0], rows.shape[1]
+    return sp.csr_array((np.tile(rows.data, number), np.tile(rows.indices, number), ends), shape=shape)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -94,20 +117,39 @@ class Embedding:
         matrix = unit_rows(self.inputs.reshape(-1), np.ones(size), num_columns)
         return AffineInputs(matrix, np.zeros(self.inputs.shape))
 
-    def points(self, w: Array) -> Array:
-        """The inputs at w, shape (k, n_in)."""
-        if isinstance(self.inputs, AffineInputs):
-            points: Array = (self.inputs.matrix @ w).reshape(-1, self.network.num_inputs) + self.inputs.offset
-            return points
-        return w[self.inputs]
+    def points(self, w: Array, evaluations: Array | slice = slice(None)) -> Array:
+        """The inputs at w of all evaluations or of some, shape (k, n_in)."""
+        if not isinstance(self.inputs, AffineInputs):
+            return w[self.inputs[evaluations]]
+        width, offset = self.network.num_inputs, self.inputs.offset[evaluations]
+        if self.inputs.is_shared:
+            shifted: Array = self.inputs.coefficients @ w + offset
+            return shifted
+        if isinstance(evaluations, slice):
+            start, stop, _ = evaluations.indices(self.num_evaluations)
+            rows: Array | slice = slice(start * width, stop * width)
+        else:
+            rows = (evaluations[:, None] * width + np.arange(width)).reshape(-1)
+        matrix = self.inputs.matrix if offset.shape == self.inputs.offset.shape else self.inputs.matrix[rows]
+        points: Array = (matrix @ w).reshape(offset.shape) + offset
+        return points
+
+    def predict(self, w: Array) -> Array:
+        """The predictions at w, shape (k, n_out); the inputs of a million evaluations are never held at once."""
+        values = np.empty(self.outputs.shape)
+        for chunk in chunks(self.num_evaluations, self.network):
+            values[chunk] = evaluate(self.network, self.points(w, chunk))
+        return values
 
     def __repr__(self) -> str:
         return f"Embedding({self.network!r}, {self.num_evaluations} evaluation{'' if self.num_evaluations == 1 else 's'})"
 
 
 def _shaped(inputs: AffineInputs, num_inputs: int) -> AffineInputs:
-    """The inputs with an offset of shape (k, n_in)."""
-    size = inputs.matrix.shape[0]
+    """The inputs with an offset of shape (k, n_in), and with the rows of one evaluation where all have the same."""
+    size = inputs.coefficients.shape[0]
+    if inputs.is_shared and size == num_inputs:
+        return inputs
     if size == 0 or size % num_inputs:
         raise InputError(
             f"Embedding: the input matrix has {size} rows, but the network has {num_inputs} inputs: "
@@ -116,7 +158,20 @@ def _shaped(inputs: AffineInputs, num_inputs: int) -> AffineInputs:
     shape = size // num_inputs, num_inputs
     if inputs.offset.shape not in (shape, (1, size)):
         raise InputError(f"Embedding: the input offset has shape {inputs.offset.shape}, expected {shape}.")
-    return AffineInputs(inputs.matrix, inputs.offset.reshape(shape))
+    first = inputs.coefficients[:num_inputs]
+    shaped = AffineInputs.__new__(AffineInputs)
+    is_shared = shape[0] > 1 and _is_repeated(inputs.coefficients, first, shape[0])
+    set_fields(shaped, coefficients=first if is_shared else inputs.coefficients, offset=inputs.offset.reshape(shape))
+    return shaped
+
+
+def _is_repeated(matrix: sp.csr_array, first: sp.csr_array, number: int) -> bool:
+    """Whether a matrix is its first rows so many times."""
+    if matrix.nnz != number * first.nnz:
+        return False
+    lengths = np.diff(matrix.indptr).reshape(number, -1)
+    pairs = (matrix.indices, first.indices), (matrix.data, first.data)
+    return bool((lengths == lengths[0]).all()) and all(bool((all_.reshape(number, -1) == one).all()) for all_, one in pairs)
 
 
 def read_embeddings(program: Program, embeddings: Sequence[Embedding] | Embedding, who: str) -> list[Embedding]:
@@ -132,16 +187,16 @@ def check_embeddings(program: Program, embeddings: list[Embedding]) -> None:
     n = program.num_columns
     for number, embedding in enumerate(embeddings):
         if isinstance(embedding.inputs, AffineInputs):
-            width = embedding.inputs.matrix.shape[1]
+            width = embedding.inputs.coefficients.shape[1]
             if width != n:
                 raise InputError(f"Embedding {number}: the input matrix has {width} columns but the program has {n}.")
         else:
             _check_range(embedding.inputs, n, number, "inputs")
         _check_range(embedding.outputs, n, number, "outputs")
-        if np.unique(embedding.outputs).size != embedding.outputs.size:
-            values, counts = np.unique(embedding.outputs, return_counts=True)
+        counts = np.bincount(embedding.outputs.reshape(-1))
+        if counts.max() > 1:
             raise InputError(
-                f"Embedding {number}: {program.column_label(int(values[counts > 1][0]))} stands for more than one prediction. "
+                f"Embedding {number}: {program.column_label(int(np.argmax(counts > 1)))} stands for more than one prediction. "
                 "Give each prediction its own column and add a row if two must be equal."
             )
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.network.network import Network, chunks, evaluate
+from dcembed.embedded.collapsed import MIN_TERMS, Collapsed, Groups, build_collapsed, find_groups
+from dcembed.embedded.grouping import distinct, outside
+from dcembed.network.affine import apply_affine
+from dcembed.network.network import Network, chunks, preactivations, units
 from dcembed.network.split import Split, measure, split
 from dcembed.sparse import from_entries, take_rows
+
+# Numbers up to which constants of the first stage are kept, 80 MB.
+MAX_CONSTANTS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +114,43 @@ class MeasuredNetwork:
         return split(self.network, self.directions)
 
     @cached_property
-    def direct(self) -> tuple[list[Array], Array]:
-        """Weights of the units (d, width), stage by stage, and of the inputs (d, n_in) in the directions themselves."""
-        weights, slope, _ = measure(self.network, self.directions)
-        return weights, slope
+    def direct(self) -> tuple[list[Array], Array, Array]:
+        """Weights of the units (d, width), stage by stage, of the inputs (d, n_in), and constants (d,) in the directions themselves."""
+        return measure(self.network, self.directions)
+
+    @cached_property
+    def collapsed(self) -> Collapsed | None:
+        """The terms that are evaluated together, without a pass over them; None where there are none."""
+        groups = self._groups
+        if groups is None:
+            return None
+        block, scale = self.terms.block[groups.terms], self.terms.scale[groups.terms]
+        is_all = block.size == self.num_blocks and bool((block == np.arange(block.size)).all())
+        rows = self.rows_of(self.parts.map[groups.part]).reshape(-1)
+        return build_collapsed(self.network, groups, sp.csr_array(self.maps[rows]), self.offset if is_all else self.offset[block], scale)
+
+    @cached_property
+    def plain(self) -> MeasuredNetwork:
+        """The same with the terms that are evaluated one by one: itself where nothing is collapsed."""
+        if self._groups is None:
+            return self
+        terms = self.terms
+        rest = outside(terms.block.size, self._groups.terms)
+        blocks, block = distinct(terms.block[rest])
+        return replace(
+            self,
+            evaluations=self.evaluations[blocks],
+            map_of=self.map_of[blocks],
+            offset=self.offset[blocks],
+            terms=Terms(terms.measurement[rest], block, terms.direction[rest], terms.scale[rest], terms.part[rest]),
+        )
+
+    @cached_property
+    def _groups(self) -> Groups | None:
+        # With more stages the units of the second depend on all of the first.
+        if len(self.network.stages) != 1:
+            return None
+        return find_groups(self.terms.part, self.terms.direction, self.network.num_hidden)
 
     @cached_property
     def term_sums(self) -> sp.csr_array:
@@ -142,8 +181,29 @@ class MeasuredNetwork:
         """The predictions of all blocks in one pass, shape (k, n_out)."""
         values = np.empty((self.num_blocks, self.network.num_outputs))
         for chunk in chunks(self.num_blocks, self.network):
-            values[chunk] = evaluate(self.network, self.points(w, chunk))
+            points = self.points(w, chunk)
+            values[chunk] = apply_affine(self.network.output, [points, *units(self.preactivations(w, chunk, points))])
         return values
+
+    def preactivations(self, w: Array, blocks: Array | slice, points: Array) -> list[Array]:
+        """The pre-activations of all stages in some blocks with these inputs, each of shape (number of blocks, width)."""
+        constants = self.first_constants
+        if constants is None:
+            return preactivations(self.network, points)
+        moving = self.spread(self.maps @ w) @ self.network.stages[0].weights[0].T
+        return preactivations(self.network, points, moving[self.map_of[blocks]] + constants[blocks])
+
+    @cached_property
+    def first_constants(self) -> Array | None:
+        """What the first of several stages has from constants in the inputs, shape (k, width), where many blocks share few maps."""
+        stages = self.network.stages
+        if len(stages) < 2 or 0 not in stages[0].weights or self.num_blocks * stages[0].num_rows > MAX_CONSTANTS:
+            return None
+        num_maps = self.maps.shape[0] // self.network.num_inputs
+        if self.num_blocks < MIN_TERMS * num_maps:
+            return None
+        constants: Array = self.offset @ stages[0].weights[0].T + stages[0].bias
+        return constants
 
     def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
         """Inputs of the blocks, shape (number of blocks, n_in)."""

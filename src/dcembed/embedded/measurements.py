@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_slopes, collapsed_units, collapsed_values, largest_units
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
-from dcembed.network.network import chunks, preactivations, units
+from dcembed.network.network import chunks, units
 from dcembed.program.derive import widened
 from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
@@ -31,15 +32,28 @@ class Tangents:
     constant: Array
 
 
-def evaluate_measurements(embedded: EmbeddedProgram, w: Array, predictions: Sequence[Array]) -> Array:
-    """The network part f of every measurement, shape (s + 1,), from the predictions of all networks at w."""
+def evaluate_measurements(embedded: EmbeddedProgram, w: Array, predictions: Sequence[Array] | None = None) -> Array:
+    """The network part f of every measurement, shape (s + 1,).
+
+    From the predictions of all networks at w where they are given; else terms that share their decisions are evaluated together.
+    """
     total = np.zeros(num_measurements(embedded))
     total[0] = -half_square(embedded.concave, w)
-    for measured, outputs in zip(embedded.networks, predictions, strict=True):
-        terms = measured.terms
-        values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
-        total += np.bincount(terms.measurement, terms.scale * values, minlength=total.size)
+    for number, measured in enumerate(embedded.networks):
+        plain = measured if predictions is not None else measured.plain
+        _add_terms(total, plain, predictions[number] if predictions is not None else plain.predict(w))
+        if predictions is None and (collapsed := measured.collapsed) is not None:
+            weights, slope, constant = measured.direct
+            values = collapsed_values(collapsed, collapsed_inputs(collapsed, w), weights[0], slope, constant)
+            np.add.at(total, measured.parts.measurement[collapsed.part], values)
     return total
+
+
+def _add_terms(total: Array, measured: MeasuredNetwork, outputs: Array) -> None:
+    """Add the terms to their measurements, given the predictions of all blocks."""
+    terms = measured.terms
+    values = np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
+    total += np.bincount(terms.measurement, terms.scale * values, minlength=total.size)
 
 
 def num_measurements(embedded: EmbeddedProgram) -> int:
@@ -75,9 +89,9 @@ def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
 
 def _gradient(measured: MeasuredNetwork, w: Array) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
-    weights, inputs = measured.direct
+    weights, inputs, _ = measured.direct
     (swept,) = sweep(measured, w, [weights])
-    gradient: Array = swept.gradient + measured.term_sums @ inputs[measured.terms.direction]
+    gradient: Array = swept.gradient + _sum_over_terms(measured, inputs)
     return gradient
 
 
@@ -86,20 +100,34 @@ def kept_affine(embedded: EmbeddedProgram) -> tuple[sp.csr_array, Array]:
     size = num_measurements(embedded)
     slope, constant = sp.csr_array((size, embedded.host.num_columns)), np.zeros(size)
     for measured in embedded.networks:
-        terms, split = measured.terms, measured.split
-        weights = split.slope[terms.direction]
-        at_offset = np.einsum("td,td->t", weights, measured.offset[terms.block])
+        split, plain, collapsed = measured.split, measured.plain, measured.collapsed
+        terms = plain.terms
+        at_offset = np.einsum("td,td->t", split.slope[terms.direction], plain.offset[terms.block])
         constant += np.bincount(terms.measurement, terms.scale * (split.constant[terms.direction] + at_offset), minlength=size)
-        slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, measured.term_sums @ weights)
+        if collapsed is not None:
+            at_offset = np.einsum("gd,gd->g", split.slope[collapsed.direction], collapsed.offset)
+            value = collapsed.mass * split.constant[collapsed.direction] + at_offset
+            constant += np.bincount(measured.parts.measurement[collapsed.part], value, minlength=size)
+        slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, _sum_over_terms(measured, split.slope))
     return sp.csr_array(slope), constant
+
+
+def _sum_over_terms(measured: MeasuredNetwork, slope: Array) -> Array:
+    """Sums over the terms of each part, shape (p, n_in), of their scale times what is given for each direction (d, n_in)."""
+    plain, collapsed = measured.plain, measured.collapsed
+    total: Array = plain.term_sums @ slope[plain.terms.direction]
+    if collapsed is not None:
+        np.add.at(total, collapsed.part, collapsed.mass[:, None] * slope[collapsed.direction])
+    return total
 
 
 def largest_kept(embedded: EmbeddedProgram, lb: Array, ub: Array) -> Array:
     """Upper bounds over the box lb <= w <= ub of the part of G that is in the units, shape (s + 1,)."""
     total = np.zeros(num_measurements(embedded))
     for measured in embedded.networks:
-        terms = measured.terms
-        low, high = input_box(measured, lb, ub)
+        plain = measured.plain
+        terms = plain.terms
+        low, high = input_box(plain, lb, ub)
         for chunk in chunks(terms.block.size, measured.network):
             block, direction = terms.block[chunk], terms.direction[chunk]
             reach = np.zeros(block.size)
@@ -108,18 +136,33 @@ def largest_kept(embedded: EmbeddedProgram, lb: Array, ub: Array) -> Array:
                 largest = np.where(weight[direction] > 0, np.maximum(upper, 0.0), 0.0)
                 reach += np.einsum("tj,tj->t", weight[direction], largest)
             total += np.bincount(terms.measurement[chunk], terms.scale[chunk] * reach, minlength=total.size)
+        if measured.collapsed is not None:
+            np.add.at(total, measured.parts.measurement[measured.collapsed.part], _largest_collapsed(measured, measured.collapsed, lb, ub))
     return total
+
+
+def _largest_collapsed(measured: MeasuredNetwork, collapsed: Collapsed, lb: Array, ub: Array) -> Array:
+    """Upper bounds over the box of the part of G that is in the units of each group, shape (g,)."""
+    low, high = (side[measured.parts.map[collapsed.part]] for side in map_box(measured, lb, ub))
+    ((_, upper),) = bound(measured.network, low, high)
+    return largest_units(collapsed, upper, measured.network.stages[0].bias, measured.split.convex[0])
 
 
 def input_box(measured: MeasuredNetwork, lb: Array, ub: Array) -> tuple[Array, Array]:
     """Bounds of the inputs of every block when lb <= w <= ub, shapes (num_blocks, n_in)."""
+    low, high = map_box(measured, lb, ub)
+    return low[measured.map_of] + measured.offset, high[measured.map_of] + measured.offset
+
+
+def map_box(measured: MeasuredNetwork, lb: Array, ub: Array) -> tuple[Array, Array]:
+    """Bounds of the inputs without their constants when lb <= w <= ub, for each map: shapes (g, n_in)."""
     matrix = measured.maps
     with np.errstate(invalid="ignore"):
         one, other = matrix.data * lb[matrix.indices], matrix.data * ub[matrix.indices]
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     low = measured.spread(np.bincount(row, np.minimum(one, other), minlength=matrix.shape[0]))
     high = measured.spread(np.bincount(row, np.maximum(one, other), minlength=matrix.shape[0]))
-    return low[measured.map_of] + measured.offset, high[measured.map_of] + measured.offset
+    return low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,18 +178,32 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
 
     A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all.
     """
-    network, terms, size = measured.network, measured.terms, measured.parts.num_parts
+    plain = measured.plain
+    network, terms, size = plain.network, plain.terms, plain.parts.num_parts
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages = preactivations(network, measured.points(w, block))
+        stages = plain.preactivations(w, block, plain.points(w, block))
         values, active = units(stages), [is_active(a, on_at_kinks) for a in stages]
-        gather = measured.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
+        gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = [weight[direction] for weight in component]
             np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
             np.add(total.gradient, backpropagate(network, active, weights, gather), out=total.gradient)
+    if measured.collapsed is not None:
+        _sweep_collapsed(measured.collapsed, w, components, on_at_kinks, swept)
     return swept
+
+
+def _sweep_collapsed(
+    collapsed: Collapsed, w: Array, components: Sequence[Sequence[Array]], on_at_kinks: bool, swept: Sequence[Swept]
+) -> None:
+    """Add the groups to their parts."""
+    inputs, weights = collapsed_inputs(collapsed, w), [weight for (weight,) in components]
+    gradients = collapsed_slopes(collapsed, inputs, weights, on_at_kinks)
+    for total, height, gradient in zip(swept, collapsed_units(collapsed, inputs, weights), gradients, strict=True):
+        np.add.at(total.height, collapsed.part, height)
+        np.add.at(total.gradient, collapsed.part, gradient)
 
 
 def is_active(preactivation: Array, on_at_kinks: bool) -> Array:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_slopes, collapsed_units, collapsed_values
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.embedded.measurements import num_measurements
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.chunks import slices
@@ -72,13 +73,29 @@ def evaluate_points(embedded: EmbeddedProgram, w: Array) -> Array:
     total = np.zeros((w.shape[0], num_measurements(embedded)))
     total[:, 0] = -half_square(embedded.concave, w)
     for measured in embedded.networks:
-        network = measured.network
-        for chunk in slices(w.shape[0], measured.num_blocks * (network.num_inputs + network.num_outputs), CHUNK_ENTRIES):
-            outputs = evaluate(network, _inputs(measured, w[chunk]).reshape(-1, network.num_inputs))
-            total[chunk, : measured.usage.shape[0]] += (
-                measured.usage @ outputs.reshape(w[chunk].shape[0], measured.num_blocks * network.num_outputs).T
+        plain, network = measured.plain, measured.network
+        for chunk in slices(w.shape[0], plain.num_blocks * (network.num_inputs + network.num_outputs), CHUNK_ENTRIES):
+            outputs = evaluate(network, _inputs(plain, w[chunk]).reshape(-1, network.num_inputs))
+            total[chunk, : plain.usage.shape[0]] += (
+                plain.usage @ outputs.reshape(w[chunk].shape[0], plain.num_blocks * network.num_outputs).T
             ).T
+        if measured.collapsed is not None:
+            for chunk in slices(w.shape[0], measured.collapsed.cost, CHUNK_ENTRIES):
+                total[chunk] += _collapsed_values(measured, measured.collapsed, w[chunk], total.shape[1])
     return total
+
+
+def _collapsed_values(measured: MeasuredNetwork, collapsed: Collapsed, w: Array, num_measurements: int) -> Array:
+    """What the collapsed terms add to every measurement at each point, shape (k, s + 1)."""
+    weights, slope, constant = measured.direct
+    values = collapsed_values(collapsed, collapsed_inputs(collapsed, w), weights[0], slope, constant)
+    return _by_measurement(measured, collapsed, values, num_measurements)
+
+
+def _by_measurement(measured: MeasuredNetwork, collapsed: Collapsed, values: Array, size: int) -> Array:
+    """Values of the groups (k, g) added up by their measurements, shape (k, size)."""
+    added: Array = (adder(measured.parts.measurement[collapsed.part], np.ones(collapsed.num_groups), size) @ values.T).T
+    return added
 
 
 def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> Array:
@@ -86,10 +103,23 @@ def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> A
     total = np.zeros(w.shape)
     for measured in embedded.networks:
         network = measured.network
-        entries = measured.num_blocks * (network.num_inputs + 3 * network.num_hidden + network.num_outputs)
+        entries = measured.plain.num_blocks * (network.num_inputs + 3 * network.num_hidden + network.num_outputs)
         for chunk in slices(w.shape[0], entries, CHUNK_ENTRIES):
-            total[chunk] += _gradient(measured, w[chunk], weights[chunk])
+            total[chunk] += _gradient(measured.plain, w[chunk], weights[chunk])
+        if measured.collapsed is not None:
+            for chunk in slices(w.shape[0], measured.collapsed.cost, CHUNK_ENTRIES):
+                total[chunk] += _collapsed_gradient(measured, measured.collapsed, w[chunk], weights[chunk])
     return total
+
+
+def _collapsed_gradient(measured: MeasuredNetwork, collapsed: Collapsed, w: Array, weights: Array) -> Array:
+    """Gradient of the collapsed terms, shape (k, n)."""
+    units, slope, _ = measured.direct
+    (gradient,) = collapsed_slopes(collapsed, collapsed_inputs(collapsed, w), [units[0]], on_at_kinks=None)
+    gradient = gradient + collapsed.mass[:, None] * slope[collapsed.direction]
+    gradient = gradient * weights[:, measured.parts.measurement[collapsed.part]][:, :, None]
+    pulled: Array = (collapsed.maps.T @ gradient.reshape(w.shape[0], -1).T).T
+    return pulled
 
 
 def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
@@ -112,9 +142,23 @@ def _inputs(measured: MeasuredNetwork, w: Array) -> Array:
     return inputs + measured.offset
 
 
+def concave_heights(embedded: EmbeddedProgram, w: Array) -> Array:
+    """The components H of all measurements at each point, shape (k, s + 1), of a problem whose terms are all collapsed."""
+    total = np.zeros((w.shape[0], num_measurements(embedded)))
+    total[:, 0] = half_square(embedded.concave, w)
+    for measured in embedded.networks:
+        if (collapsed := measured.collapsed) is not None:
+            (values,) = collapsed_units(collapsed, collapsed_inputs(collapsed, w), [measured.split.concave[0]])
+            total += _by_measurement(measured, collapsed, values, total.shape[1])
+    return total
+
+
 def evaluation_cost(embedded: EmbeddedProgram) -> int:
     """Multiplications in the forward passes of one point."""
-    return sum(measured.num_blocks * _num_weights(measured) for measured in embedded.networks)
+    return sum(
+        measured.plain.num_blocks * _num_weights(measured) + (0 if measured.collapsed is None else measured.collapsed.cost)
+        for measured in embedded.networks
+    )
 
 
 def _num_weights(measured: MeasuredNetwork) -> int:

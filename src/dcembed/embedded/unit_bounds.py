@@ -68,7 +68,7 @@ def check_finite(program: Program, embedding: Embedding, bounds: StageBounds, lb
     """MissingBoundError naming a column that leaves a pre-activation without bounds."""
     if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in bounds):
         return
-    columns = np.unique(embedding.affine_inputs(lb.size).matrix.indices)
+    columns = np.unique(embedding.affine_inputs(lb.size).coefficients.indices)
     column = columns[np.isinf(lb[columns]) | np.isinf(ub[columns])][0]
     side = "lower" if np.isinf(lb[column]) else "upper"
     label = program.column_label(int(column))

@@ -10,7 +10,6 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding, read_embeddings
 from dcembed.errors import InputError
-from dcembed.network.network import evaluate
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers
 
@@ -89,7 +88,7 @@ def verify(program: Program, embeddings: Sequence[Embedding] | Embedding, w: Arr
     # Infinite entries make NaN of a difference; that is measured as infinite, not warned about.
     with np.errstate(invalid="ignore"):
         objective, excess = program.objective(w), _excess(program, w)
-        off = [np.abs(w[embedding.outputs] - evaluate(embedding.network, embedding.points(w))) for embedding in embeddings]
+        off = [np.abs(w[embedding.outputs] - embedding.predict(w)) for embedding in embeddings]
     excess["predictions"] = np.concatenate([np.zeros(0), *(amounts.reshape(-1) for amounts in off)])
     largest = {kind: _largest(amounts) for kind, amounts in excess.items()}
     return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess))
@@ -105,7 +104,7 @@ def predict(embeddings: Sequence[Embedding], w: Array) -> Array:
     """w with every output column set to the network's prediction, in the order of the embeddings."""
     w = np.array(w, dtype=np.float64)
     for embedding in embeddings:
-        w[embedding.outputs] = evaluate(embedding.network, embedding.points(w))
+        w[embedding.outputs] = embedding.predict(w)
     return w
 
 

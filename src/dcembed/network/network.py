@@ -145,8 +145,8 @@ def chunks(size: int, network: Network) -> Iterator[slice]:
     return slices(size, network.num_inputs + network.num_hidden + network.num_outputs, CHUNK_ENTRIES)
 
 
-def preactivations(network: Network, points: Array) -> list[Array]:
-    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width).
+def preactivations(network: Network, points: Array, first: Array | None = None) -> list[Array]:
+    """The pre-activations a_1..a_L at `points` (k, num_inputs), each of shape (k, width); those of the first stage may be known.
 
     Examples
     --------
@@ -156,9 +156,9 @@ def preactivations(network: Network, points: Array) -> list[Array]:
     [array([[ 0.5, -0.5]])]
     """
     sources = [points]
-    result = []
+    result: list[Array] = []
     for stage in network.stages:
-        result.append(apply_affine(stage, sources))
+        result.append(first if first is not None and not result else apply_affine(stage, sources))
         sources.append(np.maximum(result[-1], 0.0))
     return result
 

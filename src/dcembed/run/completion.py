@@ -13,7 +13,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
-from dcembed.embedded.point import Point, measure_point
+from dcembed.embedded.point import Point, measure_plainly, measure_point
 from dcembed.embedded.verify import predict
 from dcembed.program.indicators import largest_values, switch
 from dcembed.run.host import HostProblem
@@ -86,7 +86,7 @@ def _with_true_predictions(embedded: EmbeddedProgram, point: Point) -> tuple[Arr
     """The kept columns with linked outputs at their predictions, and the network part of every measurement there."""
     if embedded.linked.size == 0:
         return point.w, point.neural
-    w = predict(embedded.embeddings, point.x)[embedded.kept]
+    w = predict(embedded.embeddings, measure_plainly(embedded, point).x)[embedded.kept]
     if np.intersect1d(embedded.linked, embedded.input_columns).size == 0:
         return w, point.neural
-    return w, evaluate_measurements(embedded, w, embedded.predict(w))
+    return w, evaluate_measurements(embedded, w)

@@ -33,6 +33,14 @@ class Incumbent:
         """Whether a feasible point would be the best so far."""
         return self.point is None or not self.is_feasible or _improves(point.objective, self.point.objective)
 
+    def wants(self, point: Point) -> bool:
+        """Whether a point would be kept, or is near enough to it that rounding decides."""
+        if self.point is not None and np.array_equal(point.w, self.point.w):
+            return False
+        if self.accepts(point):
+            return self.is_improved_by(point)
+        return self.point is None or (not self.is_feasible and point.violation < self.point.violation)
+
     def offer(self, point: Point, seconds: float) -> None:
         """Keep the point if it is the best so far."""
         if self.accepts(point):

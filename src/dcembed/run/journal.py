@@ -14,7 +14,7 @@ import numpy as np
 
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.point import Point
+from dcembed.embedded.point import Point, measure_plainly
 from dcembed.result import Iteration, Result, Sizes, Status, build_result
 from dcembed.run.arguments import Arguments
 from dcembed.run.clock import Clock, hear_interrupts
@@ -93,9 +93,15 @@ class Journal:
             self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._best, is_new)
 
     def offer(self, point: Point) -> None:
-        """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance."""
+        """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance.
+
+        What is kept has been measured plainly, from the program and the networks; what cannot be kept need not be.
+        """
+        if point.columns is None and not self.incumbent.wants(point):
+            return
+        point = measure_plainly(self.embedded, point)
         if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
-            point = settle(self.embedded, point)
+            point = measure_plainly(self.embedded, settle(self.embedded, point))
         self.incumbent.offer(point, self.clock.seconds)
 
     def step(self, step: Step) -> None:

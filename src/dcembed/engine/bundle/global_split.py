@@ -30,6 +30,11 @@ class GlobalSplit:
     embedded: EmbeddedProgram
     box: Box
 
+    @property
+    def is_collapsed(self) -> bool:
+        """Whether all terms share their decisions with others."""
+        return self.embedded.shares_decisions and all(measured.plain.terms.block.size == 0 for measured in self.embedded.networks)
+
     @cached_property
     def kept(self) -> tuple[sp.csr_array, Array]:
         """The affine part of every G: slope (s + 1, n) and constant (s + 1,)."""
