@@ -86,6 +86,9 @@ class Options:
     tangents
         Whether steps on plain tangents of the networks go first, with lazy only; integers are held meanwhile. The first good points come
         without bounds, splits and cuts then. False is the difference-of-convex procedure alone.
+    switches
+        Whether rows with predictions, or on inputs of networks, that a large coefficient on a binary switches off (a'w + M z <= b, where
+        bounds show that the row says nothing at one value of z) are read as indicators. False leaves them as they are written.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth
@@ -122,6 +125,7 @@ class Options:
     formulation: str = "auto"
     decomposition: str = "auto"
     tangents: bool = True
+    switches: bool = True
     initial_penalty: float | None = None
     penalty_growth: float = 10.0
     max_penalty: float | None = None
@@ -146,6 +150,7 @@ class Options:
         _require(self, "formulation", _is_one_of(self.formulation, FORMULATIONS), f"one of {', '.join(map(repr, FORMULATIONS))}")
         _require(self, "decomposition", _is_one_of(self.decomposition, DECOMPOSITIONS), f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
         _require(self, "tangents", isinstance(self.tangents, bool), "True or False")
+        _require(self, "switches", isinstance(self.switches, bool), "True or False")
         fits = self.decomposition != "local" or self.formulation in ("auto", "lazy")
         _require(self, "decomposition", fits, f"'global' or 'auto' with formulation={self.formulation!r}")
         for name in ("initial_penalty", "max_penalty"):

@@ -117,6 +117,8 @@ class Sizes:
     added_rows: int
     slacks: int
     added_binaries: int = 0
+    # Rows that were read as indicators.
+    switches: int = 0
 
 
 @dataclass(frozen=True, eq=False)

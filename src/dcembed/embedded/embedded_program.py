@@ -76,6 +76,8 @@ class EmbeddedProgram:
         Columns of `host` that are outputs tied by an equality.
     definitions
         Columns of `program` that its rows define by eliminated outputs; they are not in `host` either.
+    num_switches
+        How many rows of `program` were read as indicators.
     """
 
     program: Program
@@ -87,6 +89,7 @@ class EmbeddedProgram:
     networks: tuple[MeasuredNetwork, ...]
     linked: Array
     definitions: Definitions
+    num_switches: int = 0
 
     @cached_property
     def input_columns(self) -> Array:
