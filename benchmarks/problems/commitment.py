@@ -136,9 +136,7 @@ def _written(program: Program, writing: str, on: np.ndarray, cost: np.ndarray, f
     )
     limit, switch = np.repeat([0.0, PERMIT], size), np.tile(on.reshape(-1), 2)
     if writing == "indicators":
-        return derive(
-            program, indicators=tuple(Indicator(int(z), 1, rows[[i]], ub=float(limit[i])) for i, z in enumerate(switch))
-        )
+        return derive(program, indicators=tuple(Indicator(int(z), 1, rows[[i]], ub=float(limit[i])) for i, z in enumerate(switch)))
     large = sp.csr_array((np.full(2 * size, BIG_M), (np.arange(2 * size), switch)), shape=(2 * size, n))
     return add_rows(program, sp.csr_array(rows + large), np.full(2 * size, -np.inf), limit + BIG_M)
 

@@ -9,7 +9,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.unit_bounds import propagate
-from dcembed.network.affine import Affine
+from dcembed.network.along import measured_along
 from dcembed.network.bounds import bound
 from dcembed.network.chunks import slices
 from dcembed.network.network import CHUNK_ENTRIES, Network
@@ -75,7 +75,7 @@ def _input_box(embedding: Embedding, bounds: ConditionalBounds, evaluation: Arra
 
 def _ranges(network: Network, box: Box, by_lines: bool, check: Callable[[], None]) -> tuple[Array, Array]:
     """Bounds of the predictions over each box, shapes (k, n_out)."""
-    whole = _with_output_as_stage(network)
+    whole = measured_along(network, np.eye(network.num_outputs))
     size = box.lb.shape[0]
     weights = sum(block.shape[0] * block.shape[1] for stage in whole.stages for block in stage.weights.values())
     lines = by_lines and 4.0 * size * weights * network.num_inputs <= MAX_WORK
@@ -92,9 +92,3 @@ def _by_intervals(network: Network, box: Box) -> list[tuple[Array, Array]]:
     size = box.lb.shape[0]
     endless = [(np.full((size, width), -np.inf), np.full((size, width), np.inf)) for width in network.widths]
     return propagate(network, (box.lb, box.ub), endless)
-
-
-def _with_output_as_stage(network: Network) -> Network:
-    """The network whose last stage has the predictions as pre-activations, so that they are bounded like any other."""
-    last = len(network.stages) + 1
-    return Network(network.num_inputs, (*network.stages, network.output), Affine({last: np.eye(network.num_outputs)}, np.zeros(network.num_outputs)))

@@ -69,12 +69,14 @@ class Sides:
     @property
     def rhs_on(self) -> Array:
         """The right-hand side of matrix @ w at the one value."""
-        return self.rhs - self.big * self.on
+        rhs: Array = self.rhs - self.big * self.on
+        return rhs
 
     @property
     def rhs_off(self) -> Array:
         """And at the other."""
-        return self.rhs - self.big * self.off
+        rhs: Array = self.rhs - self.big * self.off
+        return rhs
 
     def pick(self, some: Array) -> Sides:
         """Some of them, by a mask or by their numbers."""
@@ -100,9 +102,7 @@ class Switched:
     num_read: int
 
 
-def read_switches(
-    program: Program, embeddings: Sequence[Embedding], eliminated: Array, check: Callable[[], None] = go_on
-) -> Switched:
+def read_switches(program: Program, embeddings: Sequence[Embedding], eliminated: Array, check: Callable[[], None] = go_on) -> Switched:
     """Read the rows with predictions, or on inputs of networks, that are switches.
 
     Parameters
@@ -142,7 +142,9 @@ def _find_candidates(program: Program, embeddings: Sequence[Embedding]) -> tuple
     is_binary = program.integer & (program.lb == 0.0) & (program.ub == 1.0)
     entry = np.flatnonzero(on_column & is_binary[rows.indices] & (integers[row_of] == 1) & (program.row_lb < program.row_ub)[row_of])
     outputs, inputs = _used_columns(program, embeddings)
-    has_output, has_input = (np.bincount(row_of, on_column & mask[rows.indices], minlength=program.num_rows) > 0 for mask in (outputs, inputs))
+    has_output, has_input = (
+        np.bincount(row_of, on_column & mask[rows.indices], minlength=program.num_rows) > 0 for mask in (outputs, inputs)
+    )
     # The binary itself may be an input.
     of_input = has_input & (np.bincount(row_of, on_column & (inputs & ~program.integer)[rows.indices], minlength=program.num_rows) > 0)
     entry = entry[(has_output | of_input)[row_of[entry]]]
