@@ -12,6 +12,7 @@ from functools import partial
 from benchmarks.harness.metrics import references
 from benchmarks.harness.records import RESULTS, read_records
 from benchmarks.problems import avoidance, grids
+from benchmarks.problems.commitment import WRITINGS, build_commitment
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.many_inputs import build_many_inputs, many_inputs_sizes
@@ -21,6 +22,7 @@ from benchmarks.studies.integers import OPTIMA, build_case
 
 QP_SECONDS, POOLING_SECONDS, GRID_SECONDS, AVOIDANCE_SECONDS, MANY_INPUTS_SECONDS, INTEGER_SECONDS = 30.0, 30.0, 2.0, 20.0, 40.0, 10.0
 POOLING_SIZES = (5, 6, 7)
+COMMITMENT_SECONDS, NUM_DAYS = 60.0, 3
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,15 @@ def integer_cases() -> list[Case]:
     return [Case(name, partial(build_case, name), ("dcembed", "big-m"), INTEGER_SECONDS, lambda name=name: OPTIMA[name]) for name in OPTIMA]
 
 
+def commitment_cases() -> list[Case]:
+    """Units over a day, in both writings, with the full encoding beside them."""
+    return [
+        Case(f"commitment-{writing}-{seed}", partial(build_commitment, writing, seed), ("dcembed", "big-m"), COMMITMENT_SECONDS)
+        for writing in WRITINGS
+        for seed in range(NUM_DAYS)
+    ]
+
+
 FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "qp": qp_cases,
     "pooling": pooling_cases,
@@ -114,6 +125,7 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "avoidance": avoidance_cases,
     "many": many_inputs_cases,
     "integers": integer_cases,
+    "commitment": commitment_cases,
 }
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcembed import Embedding, Indicator, Program, build_mlp
+from dcembed import AffineInputs, Embedding, Indicator, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.floors import PLACES
 from dcembed.embedded.points import measure_points
 from dcembed.program.derive import derive
 
@@ -73,6 +74,48 @@ def test_without_bounds_or_with_several_evaluations_in_a_row_there_are_none():
 
 def test_methods_that_do_not_ask_for_it_get_the_host_as_it_is():
     assert eliminate(behind(1.0), [Embedding(ABSOLUTE, [0], [2])]).host.num_rows == 0
+
+
+def test_lines_below_the_network_stand_in_the_host():
+    # Columns x, t, z, y: z = 1 => y - t <= 0 with y = |x|, and x = 0 while z = 0. The host alone knows t >= |x| in the end, for z = 1.
+    host = Program(
+        cost=[0.0, 1.0, 0.0, 0.0],
+        rows=[[1.0, 0.0, -2.0, 0.0], [1.0, 0.0, 2.0, 0.0]],
+        row_lb=[-np.inf, 0.0],
+        row_ub=[0.0, np.inf],
+        lb=[-2.0, 0.0, 0.0, -np.inf],
+        ub=[2.0, 9.0, 1.0, np.inf],
+        integer=[2],
+        indicators=[Indicator(2, 1, [0.0, -1.0, 0.0, 1.0], ub=0.0)],
+    )
+    embedded = eliminate(host, [Embedding(ABSOLUTE, [0], [3])], with_switches=True)
+    rows = embedded.host.rows.toarray()[2:]
+    assert rows.shape[0] == len(PLACES)
+    # All go through the origin, so that nothing is said while z = 0.
+    assert embedded.host.row_ub[2:] == pytest.approx(0.0, abs=1e-6)
+    assert sorted(rows[:, 0].tolist()) == pytest.approx([-1.0, 0.0, 1.0], abs=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.floats(-1.0, 3.0), st.sampled_from([1.0, -1.0]), st.integers(0, 1))
+def test_no_feasible_point_is_below_a_floor(seed, limit, sign, value):
+    rng = np.random.default_rng(seed)
+    network = build_mlp([rng.normal(size=(6, 2)), rng.normal(size=(6, 6)), rng.normal(size=(1, 6))], [rng.normal(size=6)] * 2 + [None])
+    program = Program(
+        cost=np.zeros(4),
+        lb=[-1.0, -2.0, 0.0, -np.inf],
+        ub=[1.0, 2.0, 1.0, np.inf],
+        integer=[2],
+        indicators=[Indicator(2, value, [0.0, -1.0, 0.0, sign], ub=limit)],
+    )
+    # The second input is a constant.
+    inputs = AffineInputs([[2.0, 0.0, 0.0, 0.0], [0.0] * 4], [0.5, rng.normal()])
+    embedded = eliminate(program, [Embedding(network, inputs, [3])], with_switches=True)
+    w = np.hstack([rng.uniform([-1.0, -2.0], [1.0, 2.0], (400, 2)), rng.integers(0, 2, (400, 1))])
+    feasible = w[measure_points(embedded, w).excess.max(axis=1) <= 0.0]
+    host = embedded.host
+    assert np.all(feasible @ host.rows.T <= host.row_ub + 1e-7)
+    assert np.all((host.lb <= feasible) & (feasible <= host.ub))
 
 
 @settings(max_examples=40, deadline=None)

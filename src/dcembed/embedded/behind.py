@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,8 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.program.conditional_bounds import ConditionalBounds
+from dcembed.program.derive import add_rows
+from dcembed.program.indicators import switch
 from dcembed.program.tightening import Box
 from dcembed.sparse import row_numbers
 
@@ -24,6 +26,8 @@ class Behind:
 
     Parameters
     ----------
+    row
+        Their numbers among the restrictions, shape (t,).
     direction, scale
         Of the evaluation in each row, shape (t,).
     limit
@@ -36,6 +40,7 @@ class Behind:
         Bounds of the inputs then, shapes (t, n_in).
     """
 
+    row: Array
     direction: Array
     scale: Array
     limit: Array
@@ -49,6 +54,7 @@ class Behind:
         """Some of them, by their numbers."""
         width = self.offset.shape[1]
         return Behind(
+            self.row[some],
             self.direction[some],
             self.scale[some],
             self.limit[some],
@@ -82,7 +88,7 @@ def find_behind(embedded: EmbeddedProgram, measured: MeasuredNetwork, bounds: Co
     of = np.repeat(np.arange(row.size), measured.network.num_inputs)
     inside = _ranges(matrix, of, binary, value, bounds)
     box = Box(*(measured.spread(side) + measured.offset[blocks] for side in inside))
-    behind = Behind(terms.direction[term], terms.scale[term], limit, matrix, measured.offset[blocks], binary, value, box)
+    behind = Behind(row, terms.direction[term], terms.scale[term], limit, matrix, measured.offset[blocks], binary, value, box)
     moving = (box.ub > box.lb).sum(axis=1)
     finite = np.isfinite(limit) & np.isfinite(box.lb).all(axis=1) & np.isfinite(box.ub).all(axis=1)
     return behind.pick(np.flatnonzero(finite & (moving > 0) & (moving <= MAX_MOVING)))
@@ -96,3 +102,13 @@ def _ranges(matrix: sp.csr_array, of: Array, binary: Array, value: Array, bounds
     one, other = (matrix.data * box.lb)[used], (matrix.data * box.ub)[used]
     low, high = (np.bincount(row[used], pick(one, other), minlength=matrix.shape[0]) for pick in (np.minimum, np.maximum))
     return Box(low, high)
+
+
+def add_switched_rows(
+    embedded: EmbeddedProgram, matrix: sp.csr_array, rhs: Array, binary: Array, value: Array, bounds: ConditionalBounds
+) -> EmbeddedProgram:
+    """The problem with rows matrix @ w <= rhs of the host that hold while binaries have values, with the least M that bounds allow."""
+    excess = _ranges(matrix, np.arange(rhs.size), binary, 1 - value, bounds).ub - rhs
+    known = np.flatnonzero(np.isfinite(excess))
+    rows, row_ub = switch(matrix[known], rhs[known], binary[known], value[known], excess[known])
+    return replace(embedded, host=add_rows(embedded.host, rows, np.full(row_ub.size, -np.inf), row_ub))

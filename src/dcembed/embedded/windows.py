@@ -14,18 +14,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.behind import Behind, find_behind, may_have_windows
+from dcembed.embedded.behind import Behind, add_switched_rows, find_behind, may_have_windows
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.floors import add_floors
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.along import measured_along
 from dcembed.network.bounds import bound
 from dcembed.network.chunks import slices
 from dcembed.network.network import CHUNK_ENTRIES, Network, evaluate
-from dcembed.program.conditional_bounds import find_conditional_bounds
-from dcembed.program.derive import add_rows, derive
-from dcembed.program.indicators import switch
+from dcembed.program.conditional_bounds import ConditionalBounds, find_conditional_bounds
+from dcembed.program.derive import derive
 from dcembed.program.tightening import SAFETY, Box, tighten
-from dcembed.sparse import largest_values
 
 # Cells that a box is cut into along an input, and how often.
 NUM_CELLS, NUM_ROUNDS = 16, 3
@@ -46,7 +45,8 @@ def add_windows(embedded: EmbeddedProgram, check: Callable[[], None]) -> Embedde
         work = 8.0 * NUM_CELLS * NUM_ROUNDS * measured.network.num_inputs * behind.scale.size * _num_weights(measured.network)
         if behind.scale.size and work <= MAX_WORK:
             window = _find_windows(measured, behind, check)
-            embedded = _with_rows(embedded, behind, window, bounds.box)
+            embedded = _with_rows(embedded, behind, window, bounds)
+            embedded = add_floors(embedded, measured, behind, window, bounds, check)
     return embedded
 
 
@@ -113,7 +113,7 @@ def _least(network: Network, box: Box, direction: Array, check: Callable[[], Non
     return least
 
 
-def _with_rows(embedded: EmbeddedProgram, behind: Behind, window: Box, box: Box) -> EmbeddedProgram:
+def _with_rows(embedded: EmbeddedProgram, behind: Behind, window: Box, bounds: ConditionalBounds) -> EmbeddedProgram:
     """The problem with the windows as rows of the host that their binaries switch; a binary without any window is switched off."""
     host = embedded.host
     none = np.asarray((window.lb > window.ub).any(axis=1))
@@ -122,12 +122,9 @@ def _with_rows(embedded: EmbeddedProgram, behind: Behind, window: Box, box: Box)
     np.minimum.at(ub, behind.binary[none], off)
     np.maximum.at(lb, behind.binary[none], off)
     # Where no value of a binary is left, the solver is to find that out.
-    narrowed = derive(host, lb=np.minimum(lb, ub), ub=ub)
+    narrowed = replace(embedded, host=derive(host, lb=np.minimum(lb, ub), ub=ub))
     matrix, rhs, of = _window_rows(behind, window, ~none)
-    excess = largest_values(matrix, *box) - rhs
-    known = np.flatnonzero(np.isfinite(excess))
-    rows, row_ub = switch(matrix[known], rhs[known], behind.binary[of[known]], behind.value[of[known]], excess[known])
-    return replace(embedded, host=add_rows(narrowed, rows, np.full(row_ub.size, -np.inf), row_ub))
+    return add_switched_rows(narrowed, matrix, rhs, behind.binary[of], behind.value[of], bounds)
 
 
 def _window_rows(behind: Behind, window: Box, kept: Array) -> tuple[sp.csr_array, Array, Array]:

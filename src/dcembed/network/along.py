@@ -23,6 +23,11 @@ def measured_along(network: Network, directions: Array) -> Network:
     >>> low.item(), high.item()
     (-6.0, -2.0)
     """
-    output = Affine({source: directions @ block for source, block in network.output.weights.items()}, directions @ network.output.bias)
-    size = directions.shape[0]
+    size, output = directions.shape[0], turned_along(network, directions).output
     return Network(network.num_inputs, (*network.stages, output), Affine({len(network.stages) + 1: np.eye(size)}, np.zeros(size)))
+
+
+def turned_along(network: Network, directions: Array) -> Network:
+    """The network whose predictions are directions @ predictions."""
+    weights = {source: directions @ block for source, block in network.output.weights.items()}
+    return Network(network.num_inputs, network.stages, Affine(weights, directions @ network.output.bias))
