@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.output_ranges import output_ranges
+from dcembed.embedded.sides import Sides, find_sides
 from dcembed.network.bounds import go_on
 from dcembed.program.conditional_bounds import ConditionalBounds, find_conditional_bounds
 from dcembed.program.derive import add_rows, derive, keep_rows
@@ -31,56 +31,8 @@ from dcembed.sparse import row_numbers
 
 # An M that is larger than it need be by this factor is written anew.
 LOOSE = 1.001
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """One side each of some rows of a program: matrix @ w + big * w[column] <= rhs.
-
-    Parameters
-    ----------
-    row, is_upper
-        Which row, and which of its sides; shape (s,), as are all but the matrix.
-    matrix
-        The coefficients on all columns but the binary, shape (s, n).
-    column, big
-        The binary and its coefficient.
-    rhs
-        The right-hand side.
-    """
-
-    row: Array
-    is_upper: Array
-    matrix: sp.csr_array
-    column: Array
-    big: Array
-    rhs: Array
-
-    @property
-    def on(self) -> Array:
-        """The value of the binary at which the row says more."""
-        return (self.big > 0).astype(np.int64)
-
-    @property
-    def off(self) -> Array:
-        """The other value."""
-        return 1 - self.on
-
-    @property
-    def rhs_on(self) -> Array:
-        """The right-hand side of matrix @ w at the one value."""
-        rhs: Array = self.rhs - self.big * self.on
-        return rhs
-
-    @property
-    def rhs_off(self) -> Array:
-        """And at the other."""
-        rhs: Array = self.rhs - self.big * self.off
-        return rhs
-
-    def pick(self, some: Array) -> Sides:
-        """Some of them, by a mask or by their numbers."""
-        return Sides(self.row[some], self.is_upper[some], self.matrix[some], self.column[some], self.big[some], self.rhs[some])
+# By how much bounds may miss a right-hand side, at most: far below any tolerance of feasibility.
+LARGEST_ROUNDING = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,17 +64,17 @@ def read_switches(program: Program, embeddings: Sequence[Embedding], eliminated:
     check
         Called between large products; what it raises ends the reading.
     """
-    sides, has_outputs = _find_candidates(program, embeddings)
+    sides, has_outputs = find_sides(program, embeddings)
     largest = np.full(sides.row.size, np.inf)
     # A row is judged by what else holds, those on inputs without the others: two of them might excuse one another.
     for some, others in ((~has_outputs, sides.row), (has_outputs, sides.row[has_outputs])):
         if some.any():
             largest[some] = _largest_while_off(sides.pick(some), embeddings, _bounds_without(program, others), check)
-    size = _sizes(sides)
-    holds = largest <= sides.rhs_off + SAFETY * size
+    rounding = np.minimum(SAFETY * (1.0 + np.abs(sides.rhs_off)), LARGEST_ROUNDING)
+    holds = largest <= sides.rhs_off + rounding
     is_neural = np.diff(sides.matrix[:, eliminated].indptr) > 0
     least = np.maximum(largest - sides.rhs_on, 0.0)
-    is_loose = np.abs(sides.big) > LOOSE * least + SAFETY * size
+    is_loose = np.abs(sides.big) > LOOSE * least + rounding
     found, loose = sides.pick(holds & is_neural), holds & ~is_neural & is_loose
     read = sides.pick(holds & (is_neural | is_loose))
     left = _with_least(_without_sides(program, read), program, sides.pick(loose), least[loose])
@@ -132,41 +84,6 @@ def read_switches(program: Program, embeddings: Sequence[Embedding], eliminated:
 def unread(program: Program) -> Switched:
     """The program as it is."""
     return Switched(program, derive(program, indicators=()).indicator_rows, 0)
-
-
-def _find_candidates(program: Program, embeddings: Sequence[Embedding]) -> tuple[Sides, Array]:
-    """Sides of rows with one integer, a binary, and with predictions or inputs in them; and which of them have predictions."""
-    rows = program.rows
-    row_of, on_column = row_numbers(rows), rows.data != 0.0
-    integers = np.bincount(row_of, on_column & program.integer[rows.indices], minlength=program.num_rows)
-    is_binary = program.integer & (program.lb == 0.0) & (program.ub == 1.0)
-    entry = np.flatnonzero(on_column & is_binary[rows.indices] & (integers[row_of] == 1) & (program.row_lb < program.row_ub)[row_of])
-    outputs, inputs = _used_columns(program, embeddings)
-    has_output, has_input = (
-        np.bincount(row_of, on_column & mask[rows.indices], minlength=program.num_rows) > 0 for mask in (outputs, inputs)
-    )
-    # The binary itself may be an input.
-    of_input = has_input & (np.bincount(row_of, on_column & (inputs & ~program.integer)[rows.indices], minlength=program.num_rows) > 0)
-    entry = entry[(has_output | of_input)[row_of[entry]]]
-    upper, lower = (entry[np.isfinite(side[row_of[entry]])] for side in (program.row_ub, program.row_lb))
-    chosen, sign = np.concatenate([upper, lower]), np.repeat([1.0, -1.0], [upper.size, lower.size])
-    row, column, big = row_of[chosen], rows.indices[chosen].astype(np.int64), sign * rows.data[chosen]
-    size = chosen.size
-    binary = sp.csr_array((big, (np.arange(size), column)), shape=(size, program.num_columns))
-    signs = sp.csr_array((sign, (np.arange(size), np.arange(size))), shape=(size, size))
-    matrix = sp.csr_array(signs @ rows[row] - binary)
-    matrix.eliminate_zeros()
-    rhs = np.where(sign > 0, program.row_ub[row], -program.row_lb[row])
-    return Sides(row, sign > 0, matrix, column, big, rhs), has_output[row]
-
-
-def _used_columns(program: Program, embeddings: Sequence[Embedding]) -> tuple[Array, Array]:
-    """Masks of the columns of predictions, and of those that inputs depend on."""
-    outputs, inputs = np.zeros(program.num_columns, dtype=bool), np.zeros(program.num_columns, dtype=bool)
-    for embedding in embeddings:
-        outputs[embedding.outputs] = True
-        inputs[embedding.affine_inputs(program.num_columns).matrix.indices] = True
-    return outputs, inputs
 
 
 def _bounds_without(program: Program, rows: Array) -> ConditionalBounds:
@@ -189,11 +106,6 @@ def _largest_while_off(sides: Sides, embeddings: Sequence[Embedding], bounds: Co
         shares = np.where(np.isinf(shares), np.inf, shares)
         largest[unknown] = np.bincount(entry, shares, minlength=unknown.size)
     return largest
-
-
-def _sizes(sides: Sides) -> Array:
-    """Of what is compared, for rounding."""
-    return 1.0 + np.abs(sides.rhs) + np.abs(sides.big)
 
 
 def _without_sides(program: Program, sides: Sides) -> Program:
