@@ -78,6 +78,8 @@ class EmbeddedProgram:
         Columns of `program` that its rows define by eliminated outputs; they are not in `host` either.
     num_switches
         How many rows of `program` were read as indicators.
+    num_implied
+        How many rows, the last ones of `host`, say what neural rows behind a binary imply.
     """
 
     program: Program
@@ -90,6 +92,7 @@ class EmbeddedProgram:
     linked: Array
     definitions: Definitions
     num_switches: int = 0
+    num_implied: int = 0
 
     @cached_property
     def input_columns(self) -> Array:

@@ -26,7 +26,7 @@ from dcembed.program.conditional_bounds import ConditionalBounds, find_condition
 from dcembed.program.derive import add_rows, derive, keep_rows
 from dcembed.program.indicators import switch
 from dcembed.program.program import IndicatorRows, Program
-from dcembed.program.tightening import SAFETY, tighten
+from dcembed.program.tightening import SAFETY, heard, tighten
 from dcembed.sparse import row_numbers
 
 # An M that is larger than it need be by this factor is written anew.
@@ -64,12 +64,14 @@ def read_switches(program: Program, embeddings: Sequence[Embedding], eliminated:
     check
         Called between large products; what it raises ends the reading.
     """
+    if not program.integer.any():
+        return unread(program)
     sides, has_outputs = find_sides(program, embeddings)
     largest = np.full(sides.row.size, np.inf)
     # A row is judged by what else holds, those on inputs without the others: two of them might excuse one another.
     for some, others in ((~has_outputs, sides.row), (has_outputs, sides.row[has_outputs])):
         if some.any():
-            largest[some] = _largest_while_off(sides.pick(some), embeddings, _bounds_without(program, others), check)
+            largest[some] = _largest_while_off(sides.pick(some), embeddings, _bounds_without(program, others, check), check)
     rounding = np.minimum(SAFETY * (1.0 + np.abs(sides.rhs_off)), LARGEST_ROUNDING)
     holds = largest <= sides.rhs_off + rounding
     is_neural = np.diff(sides.matrix[:, eliminated].indptr) > 0
@@ -86,10 +88,10 @@ def unread(program: Program) -> Switched:
     return Switched(program, derive(program, indicators=()).indicator_rows, 0)
 
 
-def _bounds_without(program: Program, rows: Array) -> ConditionalBounds:
+def _bounds_without(program: Program, rows: Array, check: Callable[[], None]) -> ConditionalBounds:
     """Bounds that all but these rows imply."""
     rest = keep_rows(program, np.setdiff1d(np.arange(program.num_rows), rows))
-    return find_conditional_bounds(rest, tighten(rest))
+    return find_conditional_bounds(rest, tighten(rest, heard(check)))
 
 
 def _largest_while_off(sides: Sides, embeddings: Sequence[Embedding], bounds: ConditionalBounds, check: Callable[[], None]) -> Array:

@@ -21,15 +21,15 @@ from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.along import measured_along
 from dcembed.network.bounds import bound
 from dcembed.network.chunks import slices
-from dcembed.network.network import CHUNK_ENTRIES, Network, evaluate
+from dcembed.network.network import CHUNK_ENTRIES, Network, chunks, preactivations
 from dcembed.program.conditional_bounds import ConditionalBounds, find_conditional_bounds
 from dcembed.program.derive import derive
-from dcembed.program.tightening import SAFETY, Box, tighten
+from dcembed.program.tightening import SAFETY, Box, heard, tighten
 
 # Cells that a box is cut into along an input, and how often.
 NUM_CELLS, NUM_ROUNDS = 16, 3
 # Multiplications that the bounds of one network may take.
-MAX_WORK = 2e9
+MAX_WORK = 1e10
 # A window is worth a row if it is narrower than the box by this share.
 WORTH_A_ROW = 0.01
 
@@ -39,7 +39,7 @@ def add_windows(embedded: EmbeddedProgram, check: Callable[[], None]) -> Embedde
     networks = [measured for measured in embedded.networks if may_have_windows(embedded, measured)]
     if not networks:
         return embedded
-    bounds = find_conditional_bounds(embedded.bounded_host, tighten(embedded.bounded_host))
+    before, bounds = embedded.host.num_rows, find_conditional_bounds(embedded.bounded_host, tighten(embedded.bounded_host, heard(check)))
     for measured in networks:
         behind = find_behind(embedded, measured, bounds)
         work = 8.0 * NUM_CELLS * NUM_ROUNDS * measured.network.num_inputs * behind.scale.size * _num_weights(measured.network)
@@ -47,7 +47,7 @@ def add_windows(embedded: EmbeddedProgram, check: Callable[[], None]) -> Embedde
             window = _find_windows(measured, behind, check)
             embedded = _with_rows(embedded, behind, window, bounds)
             embedded = add_floors(embedded, measured, behind, window, bounds, check)
-    return embedded
+    return replace(embedded, num_implied=embedded.host.num_rows - before)
 
 
 def _find_windows(measured: MeasuredNetwork, behind: Behind, check: Callable[[], None]) -> Box:
@@ -55,22 +55,27 @@ def _find_windows(measured: MeasuredNetwork, behind: Behind, check: Callable[[],
     network = measured_along(measured.network, measured.directions)
     lb, ub = behind.box.lb.copy(), behind.box.ub.copy()
     for moving in range(network.num_inputs):
-        for end, other, sign in ((lb, ub, 1.0), (ub, lb, -1.0)):
-            some = np.flatnonzero((sign * (other - end)[:, moving] > 0) & _fails(measured, behind, Box(lb, ub), moving, end))
-            end[some, moving] = _cut(network, behind.pick(some), Box(lb[some], ub[some]), moving, sign, check)
+        for end, sign in ((lb, 1.0), (ub, -1.0)):
+            # A box that has lost all its points is done with.
+            some = np.flatnonzero((ub[:, moving] > lb[:, moving]) & (ub >= lb).all(axis=1))
+            inside, chosen = Box(lb[some], ub[some]), behind.pick(some)
+            # If a row holds at the end, nothing can be cut off there.
+            fails = ~_holds(network, chosen, inside, moving, end[some, moving][:, None])[:, 0]
+            some, inside = some[fails], Box(inside.lb[fails], inside.ub[fails])
+            end[some, moving] = _cut(network, behind.pick(some), inside, moving, sign, check)
     return Box(lb, ub)
 
 
-def _fails(measured: MeasuredNetwork, behind: Behind, box: Box, moving: int, end: Array) -> Array:
-    """Whether a row fails at an end of its box, in the middle of the other inputs: if it holds there, nothing can be cut off."""
-    points = (box.lb + box.ub) / 2
-    points[:, moving] = end[:, moving]
-    # Boxes that have lost all their points are done with.
-    known = np.isfinite(points).all(axis=1)
-    values = np.zeros(known.size)
-    predictions = evaluate(measured.network, points[known])
-    values[known] = np.einsum("to,to->t", measured.directions[behind.direction[known]], predictions)
-    return known & (behind.scale * values > behind.limit)
+def _holds(network: Network, behind: Behind, box: Box, moving: int, at: Array) -> Array:
+    """Whether rows hold where one input is `at` (t, p) and the others are in the middle of their boxes."""
+    points = np.repeat((box.lb + box.ub) / 2, at.shape[1], axis=0)
+    points[:, moving] = at.reshape(-1)
+    direction = np.repeat(behind.direction, at.shape[1])
+    values = np.empty(direction.size)
+    for part in chunks(direction.size, network):
+        last = preactivations(network, points[part])[-1]
+        values[part] = last[np.arange(last.shape[0]), direction[part]]
+    return _is_below(behind.scale[:, None] * values.reshape(at.shape), behind.limit[:, None])
 
 
 def _cut(network: Network, behind: Behind, box: Box, moving: int, sign: float, check: Callable[[], None]) -> Array:
@@ -84,16 +89,24 @@ def _cut(network: Network, behind: Behind, box: Box, moving: int, sign: float, c
     for number in range(NUM_ROUNDS):
         near = end[:, None] + width[:, None] * cells
         last = sign * np.minimum(sign * (near + width[:, None]), sign * far[:, None])
-        low, high = np.repeat(box.lb, NUM_CELLS, axis=0), np.repeat(box.ub, NUM_CELLS, axis=0)
-        low[:, moving], high[:, moving] = np.minimum(near, last).reshape(-1), np.maximum(near, last).reshape(-1)
-        least = _least(network, Box(low, high), np.repeat(behind.direction, NUM_CELLS), check).reshape(-1, NUM_CELLS)
-        possible = _is_below(behind.scale[:, None] * least, behind.limit[:, None])
+        possible = _may_hold(network, behind, box, moving, near, last, check)
         some = possible.any(axis=1)
         end = np.where(some, near[every, possible.argmax(axis=1)], last[:, -1])
         has_none |= (number == 0) & ~some
         # What a coarse cell promised and none of its parts keeps may be so of the next one.
         width = np.where(some, width / NUM_CELLS, width)
     return np.where(has_none, sign * np.inf, end)
+
+
+def _may_hold(network: Network, behind: Behind, box: Box, moving: int, near: Array, last: Array, check: Callable[[], None]) -> Array:
+    """Whether the cells between `near` and `last` (t, cells) may have a point; from the first that has one on, none is asked."""
+    possible = np.logical_or.accumulate(_holds(network, behind, box, moving, last), axis=1)
+    row, cell = np.nonzero(~possible)
+    low, high = box.lb[row], box.ub[row]
+    low[:, moving], high[:, moving] = np.minimum(near, last)[row, cell], np.maximum(near, last)[row, cell]
+    least = behind.scale[row] * _least(network, Box(low, high), behind.direction[row], check)
+    possible[row, cell] = _is_below(least, behind.limit[row])
+    return possible
 
 
 def _is_below(value: Array, limit: Array) -> Array:

@@ -200,4 +200,5 @@ def count_sizes(embedded: EmbeddedProgram, added_columns: int, added_rows: int, 
         slacks=slacks,
         added_binaries=added_binaries,
         switches=embedded.num_switches,
+        implied_rows=embedded.num_implied,
     )

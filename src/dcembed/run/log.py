@@ -38,6 +38,8 @@ class RunLog:
         self._print(f"  host      {problem_class}: {sizes.host_columns:,} columns, {sizes.host_rows:,} rows, {sizes.integers:,} integers")
         if sizes.switches:
             self._print(f"  switches  {sizes.switches:,} row{'' if sizes.switches == 1 else 's'} read as indicators")
+        if sizes.implied_rows:
+            self._print(f"  implied   {sizes.implied_rows:,} rows in the host by networks behind binaries")
         self._print(
             f"  networks  {sizes.networks}, evaluated {sizes.evaluations:,} times: {sizes.hidden_units:,} hidden units, "
             f"{sizes.neural_rows:,} neural restrictions"
