@@ -88,7 +88,8 @@ class Options:
         without bounds, splits and cuts then. False is the difference-of-convex procedure alone.
     switches
         Whether rows with predictions, or on inputs of networks, that a large coefficient on a binary switches off (a'w + M z <= b, where
-        bounds show that the row says nothing at one value of z) are read as indicators. False leaves them as they are written.
+        bounds show that the row says nothing at one value of z) are read as indicators, and whether neural rows behind a binary put what
+        they imply into the host: ranges of inputs, and lines below a network. False leaves all as it is written.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth
