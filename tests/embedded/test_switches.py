@@ -135,6 +135,20 @@ def derived_with(host: Program, *indicators: Indicator) -> Program:
     return derive(host, indicators=indicators)
 
 
+def test_a_row_that_no_solver_could_be_given_as_an_indicator_stays():
+    # While z = 0, x = 0 and y = 0, but there is no end to x while z = 1: the M of an indicator would be infinite.
+    host = derived_with(program([0.0, -1.0, 10.0, 1.0], ub=10.0), Indicator(Z, 0, [1.0, 0.0, 0.0, 0.0], lb=0.0, ub=0.0))
+    assert read(host).num_switches == 1
+    endless = derive(host, ub=np.array([np.inf, 3.0, 1.0, np.inf]))
+    assert read(endless).num_switches == 0
+    # What bounds t is a neural row, which the host does not have.
+    free = program([0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 10.0, 1.0], ub=[5.0, 15.0], lb=-np.inf)
+    assert read(free).num_switches == 1
+    free = derive(free, ub=np.array([2.0, np.inf, 1.0, np.inf]))
+    assert read(free).num_switches == 0
+    assert dcembed.solve(free, [Embedding(ABSOLUTE, [X], [Y])], options=quiet(max_starts=1, max_iterations=2)).x is not None
+
+
 def test_a_row_on_inputs_has_the_least_m_and_its_name():
     # x <= -1 + 1000 (1 - z): x <= 2 anyway.
     embedded = read(program([1.0, 0.0, 1000.0, 0.0], ub=999.0, row_names=["low"]))

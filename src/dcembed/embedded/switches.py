@@ -75,6 +75,8 @@ def read_switches(program: Program, embeddings: Sequence[Embedding], eliminated:
     rounding = np.minimum(SAFETY * (1.0 + np.abs(sides.rhs_off)), LARGEST_ROUNDING)
     holds = largest <= sides.rhs_off + rounding
     is_neural = np.diff(sides.matrix[:, eliminated].indptr) > 0
+    if (holds & is_neural).any():
+        holds &= ~is_neural | _have_ends(program, embeddings, sides, eliminated, check)
     least = np.maximum(largest - sides.rhs_on, 0.0)
     is_loose = np.abs(sides.big) > LOOSE * least + rounding
     found, loose = sides.pick(holds & is_neural), holds & ~is_neural & is_loose
@@ -108,6 +110,25 @@ def _largest_while_off(sides: Sides, embeddings: Sequence[Embedding], bounds: Co
         shares = np.where(np.isinf(shares), np.inf, shares)
         largest[unknown] = np.bincount(entry, shares, minlength=unknown.size)
     return largest
+
+
+def _have_ends(program: Program, embeddings: Sequence[Embedding], sides: Sides, eliminated: Array, check: Callable[[], None]) -> Array:
+    """Whether an indicator in place of each side can be written as a row again, as solvers want it: by bounds of the host alone."""
+    is_prediction = np.zeros(program.num_columns, dtype=bool)
+    is_prediction[eliminated] = True
+    host = keep_rows(program, np.flatnonzero(np.diff(program.rows[:, eliminated].indptr) == 0))
+    box = tighten(host, heard(check))
+    has_lower, has_upper = np.isfinite(box.lb), np.isfinite(box.ub)
+    is_endless = np.zeros(program.num_columns, dtype=bool)
+    for embedding in embeddings:
+        matrix = embedding.affine_inputs(program.num_columns).matrix
+        missing = ~(has_lower & has_upper)[matrix.indices]
+        count = np.bincount(row_numbers(matrix) // embedding.network.num_inputs, missing, minlength=embedding.num_evaluations)
+        is_endless[embedding.outputs[count > 0]] = True
+    column, data = sides.matrix.indices, sides.matrix.data
+    lacks = np.where(is_prediction[column], is_endless[column], np.where(data > 0, ~has_upper[column], ~has_lower[column]))
+    has_ends: Array = np.bincount(row_numbers(sides.matrix), lacks, minlength=sides.row.size) == 0
+    return has_ends
 
 
 def _without_sides(program: Program, sides: Sides) -> Program:
