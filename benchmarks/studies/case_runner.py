@@ -107,7 +107,7 @@ def main(folder: Path, answer: Path) -> None:
     measured |= {"status": result.status.name, "num_subproblems": len(result.history), "package": dcembed.__file__}
     measured |= {"num_first": sum(record.start == 0 for record in result.history), "memory": peak_memory()}
     times = np.array([seconds for seconds, _ in result.incumbents])
-    points = np.array(result.incumbent_points).reshape(times.size, -1)
+    points = np.array(result.incumbent_points).reshape(times.size, program.num_columns)
     np.savez(answer.with_suffix(".npz"), wall=times, processor=np.interp(times, *np.array(ticks).T), points=points)
     if result.x is not None:
         np.save(answer.with_suffix(".npy"), result.x)

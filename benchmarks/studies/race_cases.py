@@ -12,6 +12,7 @@ from functools import partial
 from benchmarks.harness.metrics import references
 from benchmarks.harness.records import RESULTS, read_records
 from benchmarks.problems import admission, avoidance, grids
+from benchmarks.problems.commitment import WRITINGS, build_commitment
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.many_inputs import build_many_inputs, many_inputs_sizes
@@ -26,6 +27,7 @@ POOLING_SIZES = (5, 6, 7)
 # Of the blocks: seconds of each run by problem, writings that are the same problem, sizes of those that are not, and of the others.
 WATER_SECONDS, ADMISSION_SECONDS, REPEATED_SECONDS = 30.0, {250: 10.0, 2500: 60.0}, 60.0
 SAME_WRITINGS, OTHER_SIZES, REPEATED_SIZES = ("scores", "big-m"), (100, 800), (1065, 10_000, 100_000)
+COMMITMENT_SECONDS, NUM_DAYS = 60.0, 3
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,15 @@ def _admission_bound(num_applicants: int) -> float:
     return admission.lagrangian_bound(admission.build_admission(num_applicants))
 
 
+def commitment_cases() -> list[Case]:
+    """Units over a day, in both writings, with the full encoding beside them."""
+    return [
+        Case(f"commitment-{writing}-{seed}", partial(build_commitment, writing, seed), ("dcembed", "big-m"), COMMITMENT_SECONDS)
+        for writing in WRITINGS
+        for seed in range(NUM_DAYS)
+    ]
+
+
 FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "qp": qp_cases,
     "pooling": pooling_cases,
@@ -146,6 +157,7 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "many": many_inputs_cases,
     "integers": integer_cases,
     "blocks": block_cases,
+    "commitment": commitment_cases,
 }
 
 

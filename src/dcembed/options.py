@@ -89,6 +89,10 @@ class Options:
     columns
         Whether a problem that falls into blocks with networks, tied by a few rows, is taken apart: points of single blocks at prices of these
         rows, combined anew; with tangents only. The log says what was found. False treats every problem as one piece.
+    switches
+        Whether rows with predictions, or on inputs of networks, that a large coefficient on a binary switches off (a'w + M z <= b, where
+        bounds show that the row says nothing at one value of z) are read as indicators, and whether neural rows behind a binary put what
+        they imply into the host: ranges of inputs, and lines below a network. False leaves all as it is written.
     initial_penalty
         tau_0. None scales it to the problem: objective change against change of the neural rows near the start.
     penalty_growth
@@ -126,6 +130,7 @@ class Options:
     decomposition: str = "auto"
     tangents: bool = True
     columns: bool = True
+    switches: bool = True
     initial_penalty: float | None = None
     penalty_growth: float = 10.0
     max_penalty: float | None = None
@@ -151,6 +156,7 @@ class Options:
         _require(self, "decomposition", _is_one_of(self.decomposition, DECOMPOSITIONS), f"one of {', '.join(map(repr, DECOMPOSITIONS))}")
         _require(self, "tangents", isinstance(self.tangents, bool), "True or False")
         _require(self, "columns", isinstance(self.columns, bool), "True or False")
+        _require(self, "switches", isinstance(self.switches, bool), "True or False")
         fits = self.decomposition != "local" or self.formulation in ("auto", "lazy")
         _require(self, "decomposition", fits, f"'global' or 'auto' with formulation={self.formulation!r}")
         for name in ("initial_penalty", "max_penalty"):

@@ -119,6 +119,9 @@ class Sizes:
     added_binaries: int = 0
     blocks: int = 0
     links: int = 0
+    # Rows that were read as indicators, and rows of the host that neural rows behind a binary imply.
+    switches: int = 0
+    implied_rows: int = 0
 
 
 @dataclass(frozen=True, eq=False)

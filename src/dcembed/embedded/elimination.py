@@ -11,7 +11,7 @@ them, an equality two that share a slack. The lower side of a row is the upper s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -25,13 +25,26 @@ from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.grouping import distinct, distinct_pairs, outside
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
+from dcembed.embedded.switches import read_switches, unread
+from dcembed.embedded.windows import add_windows
+from dcembed.network.bounds import go_on
 from dcembed.program.derive import derive, keep_columns, keep_rows
-from dcembed.program.program import Program
+from dcembed.program.program import IndicatorRows, Program, stacked
 from dcembed.sparse import above, compressed, from_entries, row_numbers, scale_rows, take_columns, take_rows, unit_rows
 
 
-def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProgram:
-    """Write a program and its embeddings as host, restrictions and measured networks."""
+def eliminate(
+    program: Program, embeddings: Sequence[Embedding], with_switches: bool = False, check: Callable[[], None] = go_on
+) -> EmbeddedProgram:
+    """Write a program and its embeddings as host, restrictions and measured networks.
+
+    Parameters
+    ----------
+    with_switches
+        Whether rows that a large coefficient on a binary switches off are read as indicators.
+    check
+        Called while these are looked for; what it raises ends the elimination.
+    """
     n = program.num_columns
     inputs = [embedding.affine_inputs(n) for embedding in embeddings]
     outputs = np.concatenate([np.zeros(0, dtype=np.int64), *(embedding.outputs.reshape(-1) for embedding in embeddings)])
@@ -43,10 +56,12 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
         definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
     gone = outputs[~stays]
     plain = substitute(program, definitions, defining)
+    switched = read_switches(plain, embeddings, gone, check) if with_switches else unread(plain)
+    plain = switched.program
     # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
     select = _select(gone, np.flatnonzero(~stays), n, outputs.size)
 
-    rows = _neural_rows(plain, outputs, stays, select)
+    rows = _neural_rows(plain, stacked(plain.indicator_rows, switched.indicators), outputs, stays, select)
     restrictions, coefficients = _one_sided(rows, kept)
     in_objective = np.zeros(outputs.size)
     in_objective[~stays] = plain.cost[gone]
@@ -63,8 +78,10 @@ def eliminate(program: Program, embeddings: Sequence[Embedding]) -> EmbeddedProg
         # A column that two networks define may be gone all the same: the first of them eliminates it.
         linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
         definitions=definitions,
+        num_switches=switched.num_read,
     )
-    return balance(embedded)
+    balanced = balance(embedded)
+    return add_windows(balanced, check) if with_switches else balanced
 
 
 def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:
@@ -98,9 +115,9 @@ class _Rows:
     indicator_value: Array
 
 
-def _neural_rows(program: Program, outputs: Array, stays: Array, select: sp.csr_array) -> _Rows:
+def _neural_rows(program: Program, indicators: IndicatorRows, outputs: Array, stays: Array, select: sp.csr_array) -> _Rows:
     """Rows, output bounds and indicators with predictions in them, and the equalities of the outputs that stay."""
-    gone, indicators = outputs[~stays], program.indicator_rows
+    gone = outputs[~stays]
     touched = np.flatnonzero(_touches(program.rows, gone))
     conditional = np.flatnonzero(_touches(indicators.matrix, gone))
     bounded = gone[np.isfinite(program.lb[gone]) | np.isfinite(program.ub[gone])]

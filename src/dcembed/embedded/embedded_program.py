@@ -78,6 +78,10 @@ class EmbeddedProgram:
         Columns of `host` that are outputs tied by an equality.
     definitions
         Columns of `program` that its rows define by eliminated outputs; they are not in `host` either.
+    num_switches
+        How many rows of `program` were read as indicators.
+    num_implied
+        How many rows, the last ones of `host`, say what neural rows behind a binary imply.
     """
 
     program: Program
@@ -89,6 +93,8 @@ class EmbeddedProgram:
     networks: tuple[MeasuredNetwork, ...]
     linked: Array
     definitions: Definitions
+    num_switches: int = 0
+    num_implied: int = 0
 
     @cached_property
     def input_columns(self) -> Array:

@@ -42,7 +42,7 @@ def solve(
     A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
     """
     arguments = read_arguments(program, embeddings, start, options)
-    with open_journal(arguments) as journal:
+    with open_journal(arguments, arguments.options.switches) as journal:
         problem = build_problem(journal.embedded, arguments.options, lambda: journal.clock.ended() is not None)
         _announce(problem, journal)
         ending = search(problem, journal)

@@ -94,7 +94,25 @@ def _num_entries(block: Matrix) -> int:
     return block.size if isinstance(block, np.ndarray) else int(block.nnz)
 
 
+def lower_lines(network: Network, lb: Array, ub: Array, check: Callable[[], None] = go_on) -> tuple[Array, Array]:
+    """Affine functions below the predictions over each of the boxes (k, num_inputs), which are finite.
+
+    Returns
+    -------
+    Their values in the middle of the boxes, shape (k, num_outputs), and by how much they rise from there to the upper end of each
+    input, shape (k, num_outputs, num_inputs).
+    """
+    _, sources = _carry_lines(network, lb, ub, check)
+    lines = _push(network.output, sources)
+    return lines.low, lines.low_slope
+
+
 def _bound_forward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:
+    return _carry_lines(network, lb, ub, check)[0]
+
+
+def _carry_lines(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> tuple[list[tuple[Array, Array]], list[Lines]]:
+    """Bounds of the pre-activations, and lines around the input and the units of every stage."""
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
     sources = [_input_lines(middle, radius)]
     result: list[tuple[Array, Array]] = []
@@ -106,7 +124,7 @@ def _bound_forward(network: Network, lb: Array, ub: Array, check: Callable[[], N
             low, high = _refine(network, index, low, high, result, middle, radius, check)
         result.append((low, high))
         sources.append(_relax(lines, low, high))
-    return result
+    return result, sources
 
 
 def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:

@@ -318,6 +318,19 @@ class IndicatorRows:
     ub: Array
 
 
+def stacked(first: IndicatorRows, second: IndicatorRows) -> IndicatorRows:
+    """Indicators one below the other."""
+    if second.column.size == 0:
+        return first
+    return IndicatorRows(
+        matrix=sp.csr_array(sp.vstack([first.matrix, second.matrix], format="csr")),
+        column=np.concatenate([first.column, second.column]),
+        value=np.concatenate([first.value, second.value]),
+        lb=np.concatenate([first.lb, second.lb]),
+        ub=np.concatenate([first.ub, second.ub]),
+    )
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 

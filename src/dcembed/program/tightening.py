@@ -33,6 +33,16 @@ class Box(NamedTuple):
     ub: Array
 
 
+def heard(check: Callable[[], None]) -> Callable[[], bool]:
+    """`is_over` for those who end a computation by raising."""
+
+    def is_over() -> bool:
+        check()
+        return False
+
+    return is_over
+
+
 def tighten(program: Program, is_over: Callable[[], bool] = lambda: False) -> Box:
     """Lower and upper bounds of the columns, at least as tight as the program's own; those so far as soon as `is_over()`."""
     lb, ub = program.lb.copy(), program.ub.copy()

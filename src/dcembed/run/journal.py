@@ -17,7 +17,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_plainly
 from dcembed.result import Iteration, Result, Sizes, Status, build_result
 from dcembed.run.arguments import Arguments
-from dcembed.run.clock import Clock, hear_interrupts
+from dcembed.run.clock import Clock, RunEnded, hear_interrupts
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
@@ -167,20 +167,28 @@ class Journal:
 
 
 @contextmanager
-def open_journal(arguments: Arguments) -> Iterator[Journal]:
-    """Start the clock, hear Ctrl-C, and write the problem as methods take it.
+def open_journal(arguments: Arguments, with_switches: bool = False) -> Iterator[Journal]:
+    """Start the clock, hear Ctrl-C, and write the problem as methods take it, with its switches read as indicators if they want that.
 
     An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`.
     """
     clock = Clock(arguments.options.time_limit, arguments.options.stop)
     with hear_interrupts(clock):
-        journal = Journal(arguments, eliminate(arguments.minimized, arguments.embeddings), clock)
+        journal = Journal(arguments, _eliminated(arguments, with_switches, clock), clock)
         try:
             yield journal
         except BaseException as error:
             if not hasattr(error, "result"):
                 error.result = journal.result(Status.INTERRUPTED, reason=f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
             raise
+
+
+def _eliminated(arguments: Arguments, with_switches: bool, clock: Clock) -> EmbeddedProgram:
+    """The problem as methods take it; switches are left unread where the time ends meanwhile."""
+    try:
+        return eliminate(arguments.minimized, arguments.embeddings, with_switches, clock.check)
+    except RunEnded:
+        return eliminate(arguments.minimized, arguments.embeddings)
 
 
 def count_sizes(embedded: EmbeddedProgram, added_columns: int, added_rows: int, slacks: int = 0, added_binaries: int = 0) -> Sizes:
@@ -197,4 +205,6 @@ def count_sizes(embedded: EmbeddedProgram, added_columns: int, added_rows: int, 
         added_rows=added_rows,
         slacks=slacks,
         added_binaries=added_binaries,
+        switches=embedded.num_switches,
+        implied_rows=embedded.num_implied,
     )

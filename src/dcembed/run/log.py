@@ -36,6 +36,10 @@ class RunLog:
         """Sizes and settings."""
         self._print(f"[bold]dcembed {__version__}[/]  {method}, on {solver}")
         self._print(f"  host      {problem_class}: {sizes.host_columns:,} columns, {sizes.host_rows:,} rows, {sizes.integers:,} integers")
+        if sizes.switches:
+            self._print(f"  switches  {sizes.switches:,} row{'' if sizes.switches == 1 else 's'} read as indicators")
+        if sizes.implied_rows:
+            self._print(f"  implied   {sizes.implied_rows:,} rows in the host by networks behind binaries")
         self._print(
             f"  networks  {sizes.networks}, evaluated {sizes.evaluations:,} times: {sizes.hidden_units:,} hidden units, "
             f"{sizes.neural_rows:,} neural restrictions"

@@ -74,6 +74,15 @@ def test_a_method_that_fails_is_told_with_its_reason():
     assert "InputError" in rendered(contest)
 
 
+def test_a_method_that_finds_no_point_says_how_it_ended():
+    program = Program(cost=[1.0, 0.0], lb=[0.0, 5.0], ub=[1.0, np.inf])
+    embedding = Embedding(build_mlp([[[1.0]], [[1.0]]], [None, None]), [0], [1])
+    case = Case("pointless", lambda: Instance("pointless", program, (embedding,), []), ("dcembed",), 0.0)
+    lap = hold(case, case.methods, before=None, repeats=1, time_limit=0.0).laps["dcembed"][0]
+    assert lap.status == "time_limit"
+    assert not lap.trace
+
+
 def test_integral_and_arrival_are_those_of_the_trace():
     lap = Lap(trace=((1.0, 2.0, -50.0), (4.0, 5.0, -99.95)), processor_seconds=4.0, wall_seconds=5.0, num_steps=3, num_first=3)
     contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap], "ipopt": [lap]}, 0.0, None, -100.0, 0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,11 +16,15 @@ from dcembed.run.starts import find_start, no_start
 from dcembed.solvers import other_backend
 from dcembed.solvers.base import Solution, SolveStatus
 
+# Where networks have put rows into the host, it is no longer easy: after so many nodes, what was found is good enough to begin with.
+IMPLIED_NODES = 100
+
 
 def find_host_point(problem: Problem, host: HostProblem, journal: Journal) -> Solution:
     """The optimum of the host alone. Solvers err: what one does not find, or calls impossible, another is asked for."""
     clock, backend = journal.clock, host.session.solver.backend
-    solution = find_start(host, clock.limits())
+    nodes = IMPLIED_NODES if problem.embedded.num_implied else np.inf
+    solution = find_start(host, replace(clock.limits(), nodes=nodes))
     if solution.x is not None or clock.ended():
         return solution
     other = other_backend(problem.embedded.host.problem_class, backend)
