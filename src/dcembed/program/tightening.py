@@ -86,9 +86,10 @@ def _groups(program: Program) -> list[list[QuadraticConstraint | ConeConstraint]
     """Curved constraints that are quick to write as rows, small ones first and so many together; at least one group."""
     quick = [constraint for constraint in program.quadratic_constraints if _num_columns(constraint) <= EIGEN_COLUMNS]
     small = [cone for cone in program.cones if cone.matrix.nnz <= CONE_ENTRIES]
+    curved: list[QuadraticConstraint | ConeConstraint] = [*quick, *small]
     groups: list[list[QuadraticConstraint | ConeConstraint]] = [[]]
     room = CHUNK_ENTRIES
-    for constraint in sorted([*quick, *small], key=_num_entries):
+    for constraint in sorted(curved, key=_num_entries):
         if groups[-1] and _num_entries(constraint) > room:
             groups.append([])
             room = CHUNK_ENTRIES
