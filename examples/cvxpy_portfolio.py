@@ -47,7 +47,7 @@ def build_problem() -> tuple[cp.Problem, cp.Variable]:
 
 def main() -> dcembed.Result:
     problem, weights = build_problem()
-    problem.solve(method="dcembed", time_limit=60, search="converge", verbose=True)
+    problem.solve(method="dcembed", time_limit=500, search="converge", verbose=True)
     result = dcembed.cvxpy.result_of(problem)
     if result.is_feasible:
         print(f"\nReturn after costs {problem.value:.3f} %, weights {np.round(weights.value, 3) + 0.0}, status {problem.status}")

@@ -31,7 +31,7 @@ def main() -> dcembed.Result:
     costs = 0.01 * (temperature.sum() - 3 * 330.0) + 0.2 * feed.sum() + 0.95 * charges.sum()
     model.setObjective(margin.sum() - costs, gp.GRB.MAXIMIZE)
 
-    result = optimize(model, time_limit=60, search="converge")
+    result = optimize(model, time_limit=500, search="converge")
     if result.is_feasible:
         print(f"\nProfit {model.ObjVal:.3f} per hour; outputs differ from the network by {predictor.get_error().max():.1e}.")
         for row, (profit, percent) in zip(settings.X, predictor.output_values, strict=True):

@@ -81,7 +81,7 @@ def draw(model: linopy.Model) -> None:
 
 def main() -> dcembed.Result:
     model = build_model()
-    status, condition = model.solve(time_limit=60, max_starts=2)
+    status, condition = model.solve(time_limit=500, max_starts=2)
     result = dcembed.linopy.result_of(model)
     if status == "ok":
         print(f"\nThe day costs {model.objective.value:.2f} euro ({status}, {condition}).")

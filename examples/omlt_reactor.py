@@ -63,7 +63,7 @@ def build_model() -> pyo.ConcreteModel:
 
 def main() -> pyo.ConcreteModel:
     m = build_model()
-    results = pyo.SolverFactory("dcembed").solve(m, tee=True, time_limit=60, search="converge", warmstart=True)
+    results = pyo.SolverFactory("dcembed").solve(m, tee=True, time_limit=500, search="converge", warmstart=True)
     pyo.assert_optimal_termination(results)
     x = m.nn.inputs
     print(

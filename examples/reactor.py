@@ -83,7 +83,7 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
 
 def main() -> dcembed.Result:
     program, embedding = build_problem()
-    result = dcembed.solve(program, [embedding], options=dcembed.Options(time_limit=60, search="converge"))
+    result = dcembed.solve(program, [embedding], options=dcembed.Options(time_limit=500, search="converge"))
     if not result.is_feasible:
         return result
     x = result.x

@@ -22,8 +22,8 @@ VICTIM = Path(__file__).with_name("victim.py")
 SIZES = {
     "highs": (("LP", "MILP"), (200, 800, 2000, 5000)),
     "piqp": (("QP", "LP"), (200, 800, 1500, 2400, 5000)),
-    "clarabel": (("QP", "LP"), (200, 800, 1500, 2400, 5000)),
-    "scip": (("MILP", "QP", "LP"), (200, 800, 2000)),
+    "clarabel": (("QP", "LP", "SOCP", "QCP"), (200, 800, 1500, 2400, 5000)),
+    "scip": (("MILP", "MIQP", "MISOCP", "QP", "LP"), (200, 800, 2000)),
     "gurobi": (("QP", "MILP"), (200, 800, 1500)),
 }
 # A run may take this long beyond its limit, or after Ctrl-C.

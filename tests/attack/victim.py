@@ -15,10 +15,13 @@ import dcembed
 
 # Columns of the host that the network sees.
 NUM_INPUTS = 5
+# Coefficients of the quadratic constraints, where there are any; at least one constraint is there.
+CURVE_ENTRIES = 5_000_000
 
 
 def build(family: str, size: int, seed: int) -> tuple[dcembed.Program, dcembed.Embedding]:
-    """A feasible problem with `size` columns besides the prediction: dense rows, a dense Q (QP), binaries (MI), a dense cone (SOCP)."""
+    """A feasible problem with `size` columns besides the prediction: dense rows, a dense Q (QP), binaries (MI), a dense cone (SOCP), dense
+    quadratic constraints (QCP)."""
     rng = np.random.default_rng(seed)
     weights = [rng.normal(size=(12, NUM_INPUTS)), rng.normal(size=(12, 12)) / 3.5, rng.normal(size=(1, 12))]
     network = dcembed.build_mlp(weights, [rng.normal(size=12), rng.normal(size=12), None])
@@ -29,7 +32,8 @@ def build(family: str, size: int, seed: int) -> tuple[dcembed.Program, dcembed.E
     if family.startswith("MI"):
         integer[NUM_INPUTS:size:2] = True
         lb[integer] = 0.0
-    middle = rows @ np.where(integer, 0.5, 0.0)
+    inside = np.where(integer, 0.5, 0.0)
+    middle = rows @ inside
     program = dcembed.Program(
         cost=np.append(rng.normal(size=size), 1.0),
         quadratic=_dense(rng, n) if family.endswith("QP") else None,
@@ -38,7 +42,10 @@ def build(family: str, size: int, seed: int) -> tuple[dcembed.Program, dcembed.E
         lb=lb,
         ub=ub,
         integer=integer,
-        cones=[_cone(rng, middle.size, np.where(integer, 0.5, 0.0))] if family.endswith("SOCP") else [],
+        cones=[_cone(rng, middle.size, inside)] if family.endswith("SOCP") else [],
+        quadratic_constraints=[_curve(rng, inside) for _ in range(max(1, min(10, CURVE_ENTRIES // n**2)))]
+        if family.endswith("QCP")
+        else [],
     )
     return program, dcembed.Embedding(network, np.arange(NUM_INPUTS), [size])
 
@@ -58,6 +65,12 @@ def _cone(rng: np.random.Generator, num_entries: int, middle: np.ndarray) -> dce
     factor[:, -1] = 0.0
     matrix = np.vstack([np.zeros(middle.size), factor])
     return dcembed.ConeConstraint(matrix, np.append(0.3 * np.sqrt(num_entries), -factor @ middle))
+
+
+def _curve(rng: np.random.Generator, middle: np.ndarray) -> dcembed.QuadraticConstraint:
+    """1/2 (w - middle)' Q (w - middle) <= a level that cuts off the corners of the box."""
+    quadratic = _dense(rng, middle.size)
+    return dcembed.QuadraticConstraint(quadratic, -quadratic @ middle, 0.1 * middle.size - 0.5 * middle @ quadratic @ middle)
 
 
 def main(family: str, size: str, backend: str, seed: str, time_limit: str) -> None:

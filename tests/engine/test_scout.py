@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
 import dcembed
-from dcembed import ConeConstraint, Embedding, Program, build_mlp
+from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.embedded.verify import measure_host
+from dcembed.engine.scouting import linked
 from dcembed.engine.scouting.choice import find_neighbours, find_valleys
 from dcembed.engine.scouting.descent import descend
 from dcembed.engine.scouting.pool import Corners, Pool
@@ -217,6 +219,15 @@ def test_what_the_host_says_of_a_prediction_counts_and_its_slope_goes_on_to_the_
         step = 1e-6 * np.eye(3)[column]
         up, down = (score_points(space, open_, w + side * step).merit(3.0) for side in (1, -1))
         assert np.allclose(gradient[:, column], (up - down) / 2e-6, atol=1e-5)
+
+
+def test_a_large_quadratic_constraint_is_not_written_as_a_cone_for_a_score(monkeypatch):
+    space = linked_space()
+    curve = QuadraticConstraint(np.eye(3) + 0.5, None, 1e-3)
+    curved = space_of(replace(space.embedded.program, quadratic_constraints=[curve]), space.embedded.embeddings[0])
+    assert find_open(curved).linked.cones is not None
+    monkeypatch.setattr(linked, "EIGEN_COLUMNS", 2)
+    assert find_open(curved).linked.cones is None
 
 
 def test_in_a_ball_points_go_down_and_stay_inside():

@@ -6,6 +6,7 @@ import gc
 import re
 import subprocess
 import sys
+import time
 import weakref
 
 import numpy as np
@@ -223,8 +224,10 @@ def test_the_parameters_of_scip_are_the_defaults_of_the_options(model, monkeypat
     model.setParam("limits/time", 17)
     optimize(model)
     assert received["time_limit"] == 17
+    began = time.monotonic()
     model.optimize()
-    assert 16 < received["time_limit"] <= 17
+    # Without what SCIP has taken of it before.
+    assert 16.9 - (time.monotonic() - began) <= received["time_limit"] <= 17
     optimize(model, 5)
     assert received["time_limit"] == 5
     with pytest.raises(OptionError, match="unknown option 'tme_limit'"):

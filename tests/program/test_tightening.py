@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dcembed import ConeConstraint, Program, QuadraticConstraint
 from dcembed.program import tightening
+from dcembed.program.cones import as_cone
 from dcembed.program.tightening import tighten
 from strategies import seeds
 
@@ -168,3 +169,24 @@ def test_rows_that_are_passed_over_have_nothing_to_tell(seed, monkeypatch):
     found = tighten(program)
     monkeypatch.setattr(tightening, "_may_tell", lambda rows, *others: np.ones(rows.shape[0], dtype=bool))
     assert np.array_equal(found, tighten(program))
+
+
+def test_curved_constraints_are_taken_in_parts_and_left_when_it_is_over(monkeypatch):
+    curves = [QuadraticConstraint(np.eye(3) + 0.5, None, ub) for ub in (2.0, 1.0, 3.0)]
+    program = Program(np.zeros(3), lb=-9.0, ub=9.0, quadratic_constraints=curves)
+    whole, written = tighten(program), []
+    monkeypatch.setattr(tightening, "CHUNK_ENTRIES", 9)
+    monkeypatch.setattr(tightening, "as_cone", lambda constraint: (written.append(constraint), as_cone(constraint))[1])
+    assert tighten(program).ub == pytest.approx(whole.ub)
+    assert len(written) == 3
+    # Each may take a while: the clock is looked at before each.
+    written.clear()
+    tighten(program, lambda: len(written) >= 1)
+    assert len(written) == 1
+    # What is too much takes longer than it saves; small ones come first.
+    written.clear()
+    monkeypatch.setattr(tightening, "MAX_ENTRIES", 20)
+    ball = QuadraticConstraint(np.eye(3), None, 0.5)
+    assert tighten(Program(np.zeros(3), lb=-9.0, ub=9.0, quadratic_constraints=[*curves, ball])).ub.max() <= 1.0 + 1e-6
+    assert written[0] is ball
+    assert len(written) == 2

@@ -77,7 +77,7 @@ def test_a_mip_start_is_used():
     solution = open_session(hard.program).solve(limits, hard.inside)
     assert solution.status is SolveStatus.OPTIMAL
     assert hard.program.objective(solution.x) == pytest.approx(0.0, abs=1e-6)
-    alone = open_session(hard.program).solve(Limits(seconds=0.3))
+    alone = open_session(hard.program).solve(Limits(nodes=1))
     assert alone.x is None or hard.program.objective(alone.x) > 0.5
 
 
@@ -95,7 +95,9 @@ def is_over(deadline: float) -> bool:
 
 
 @pytest.mark.parametrize("how", ["time limit", "interrupt"])
-def test_a_long_mip_without_a_point_stops_in_time(how):
+def test_a_long_mip_without_a_point_stops_in_time(monkeypatch, how):
+    # However busy the machine is: what is left behind takes no second solve.
+    monkeypatch.setattr(highs_, "GRACE_SECONDS", 60.0)
     program = market_split(num_rows=5, num_columns=40)
     # Without slack columns no point exists as far as anybody knows.
     program = Program(

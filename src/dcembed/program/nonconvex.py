@@ -77,15 +77,19 @@ def split_symmetric(matrix: sp.csr_array, scale: Array) -> tuple[sp.csr_array, s
         else:
             parts, is_convex_smaller[columns] = _smaller_parts(_blocks(matrix, columns), scale[columns], noise)
             smaller = smaller + _spread(columns, parts, matrix.shape)
-    # The larger one is what is left, so that they differ by the matrix to rounding.
-    of_convex = sp.diags_array(is_convex_smaller) @ matrix
-    return symmetric(sp.csr_array(smaller + (matrix - of_convex))), symmetric(sp.csr_array(smaller - of_convex))
+    # The larger one is what is left, so that they differ by the matrix to rounding; all terms are symmetric.
+    of_convex = sp.csr_array(sp.diags_array(is_convex_smaller) @ matrix) if is_convex_smaller.any() else sp.csr_array(matrix.shape)
+    convex, concave = sp.csr_array(smaller + (matrix - of_convex)), sp.csr_array(smaller - of_convex)
+    convex.eliminate_zeros()
+    concave.eliminate_zeros()
+    return convex, concave
 
 
 def _components(matrix: sp.csr_array) -> list[Array]:
     """The columns that entries tie together, groups of one size (m, k) at a time."""
     used = np.flatnonzero(np.diff(matrix.indptr))
-    _, component = connected_components(matrix[used][:, used], directed=False)
+    _, component = connected_components(matrix, directed=False)
+    _, component = np.unique(component[used], return_inverse=True)
     order, sizes = np.argsort(component, kind="stable"), np.bincount(component)
     size_of = np.repeat(sizes, sizes)
     return [used[order[size_of == size]].reshape(-1, size) for size in np.unique(sizes)]
@@ -98,6 +102,7 @@ def _smaller_parts(blocks: Array, scale: Array, noise: float) -> tuple[Array, Ar
     is_convex_smaller = values[:, [-1]] < -values[:, [0]]
     values = np.maximum(np.where(is_convex_smaller, values, -values), 0.0)
     parts = (vectors * values[:, None, :]) @ vectors.transpose(0, 2, 1) / products
+    parts = 0.5 * (parts + parts.transpose(0, 2, 1))
     # A block that bends one way but for rounding is one part, all of it.
     own = np.linalg.eigvalsh(blocks)
     is_convex, is_concave = own[:, [0]] >= -noise, own[:, [-1]] <= noise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,14 @@ class Box(NamedTuple):
     ub: Array
 
 
+class _Rows(NamedTuple):
+    """lb <= matrix @ w <= ub."""
+
+    matrix: sp.csr_array
+    lb: Array
+    ub: Array
+
+
 def heard(check: Callable[[], None]) -> Callable[[], bool]:
     """`is_over` for those who end a computation by raising."""
 
@@ -46,14 +54,15 @@ def heard(check: Callable[[], None]) -> Callable[[], bool]:
 def tighten(program: Program, is_over: Callable[[], bool] = lambda: False) -> Box:
     """Lower and upper bounds of the columns, at least as tight as the program's own; those so far as soon as `is_over()`."""
     lb, ub = program.lb.copy(), program.ub.copy()
-    rows, row_lb, row_ub = _linear_part(program)
-    for _ in range(max(1, min(NUM_PASSES, MAX_ENTRIES // max(rows.nnz, 1)))):
+    systems = list(_systems(program, is_over))
+    num_entries = sum(rows.matrix.nnz for rows in systems)
+    for _ in range(max(1, min(NUM_PASSES, MAX_ENTRIES // max(num_entries, 1)))):
         before = lb.copy(), ub.copy()
-        for part in _parts(rows):
+        for rows, part in ((system, part) for system in systems for part in _parts(system.matrix)):
             if is_over():
                 break
-            matrix = rows if rows.nnz <= CHUNK_ENTRIES else rows[part]
-            for sign, limit in ((1.0, row_ub[part]), (-1.0, -row_lb[part])):
+            matrix = rows.matrix if rows.matrix.nnz <= CHUNK_ENTRIES else rows.matrix[part]
+            for sign, limit in ((1.0, rows.ub[part]), (-1.0, -rows.lb[part])):
                 telling = np.flatnonzero(_may_tell(matrix, sign, limit, lb, ub))
                 some = take_rows(matrix, telling)
                 _apply(row_numbers(some), some.indices, sign * some.data, limit[telling], lb, ub)
@@ -71,33 +80,69 @@ def _parts(rows: sp.csr_array) -> list[slice]:
     return [slice(first, last) for first, last in zip(starts, [*starts[1:], rows.shape[0]], strict=True) if first < last]
 
 
-def _cones(program: Program) -> ConeConstraint:
-    """Quadratic constraints, as cones where that is quick, and cones that are not too large."""
-    quick = [constraint for constraint in program.quadratic_constraints if _is_quick(constraint)]
+def _systems(program: Program, is_over: Callable[[], bool]) -> Iterator[_Rows]:
+    """The rows of the program and those that curved constraints imply, a few of these at a time; no more of them as soon as `is_over()`."""
+    rows, num_entries = _Rows(program.rows, program.row_lb, program.row_ub), 0
+    for group in _groups(program):
+        if is_over() or num_entries > MAX_ENTRIES:
+            return
+        whole = len(group) == len(program.quadratic_constraints) + len(program.cones)
+        # Those of the whole program are kept there, for others that need them.
+        cones = program.convex_rows if whole else stack_cones([*map(_cone, group)], program.num_columns)
+        system = _linear_part(rows, cones)
+        rows, num_entries = _none(program.num_columns), num_entries + system.matrix.nnz
+        yield system
+
+
+def _groups(program: Program) -> list[list[QuadraticConstraint | ConeConstraint]]:
+    """Curved constraints that are quick to write as rows, small ones first and so many together; at least one group."""
+    quick = [constraint for constraint in program.quadratic_constraints if _num_columns(constraint) <= EIGEN_COLUMNS]
     small = [cone for cone in program.cones if cone.matrix.nnz <= CONE_ENTRIES]
-    if len(quick) == len(program.quadratic_constraints) and len(small) == len(program.cones):
-        return program.convex_rows
-    return stack_cones([*map(as_cone, quick), *small], program.num_columns)
+    curved: list[QuadraticConstraint | ConeConstraint] = [*quick, *small]
+    groups: list[list[QuadraticConstraint | ConeConstraint]] = [[]]
+    room = CHUNK_ENTRIES
+    for constraint in sorted(curved, key=_num_entries):
+        if groups[-1] and _num_entries(constraint) > room:
+            groups.append([])
+            room = CHUNK_ENTRIES
+        groups[-1].append(constraint)
+        room -= _num_entries(constraint)
+    return groups
 
 
-def _is_quick(constraint: QuadraticConstraint) -> bool:
-    size = np.count_nonzero(np.diff(constraint.quadratic.indptr))
-    return bool(size <= EIGEN_COLUMNS or constraint.quadratic.nnz == size)
+def _num_entries(constraint: QuadraticConstraint | ConeConstraint) -> int:
+    """Coefficients as a cone, at most."""
+    if isinstance(constraint, ConeConstraint):
+        return int(constraint.matrix.nnz)
+    return max(int(constraint.quadratic.nnz), _num_columns(constraint) ** 2)
 
 
-def _linear_part(program: Program) -> tuple[sp.csr_array, Array, Array]:
-    """The rows of the program, and those that its quadratic constraints and cones imply: -t <= v_i <= t."""
-    cones = _cones(program)
+def _num_columns(constraint: QuadraticConstraint) -> int:
+    """Columns whose eigenvalues are needed to write it as a cone: none where it is diagonal."""
+    size = int(np.count_nonzero(np.diff(constraint.quadratic.indptr)))
+    return 0 if constraint.quadratic.nnz == size else size
+
+
+def _cone(constraint: QuadraticConstraint | ConeConstraint) -> ConeConstraint:
+    return as_cone(constraint) if isinstance(constraint, QuadraticConstraint) else constraint
+
+
+def _none(num_columns: int) -> _Rows:
+    return _Rows(sp.csr_array((0, num_columns)), np.zeros(0), np.zeros(0))
+
+
+def _linear_part(rows: _Rows, cones: ConeConstraint) -> _Rows:
+    """The rows, and those that cones imply: -t <= v_i <= t."""
     if cones.num_cones == 0:
-        return program.rows, program.row_lb, program.row_ub
+        return rows
     head = np.repeat(cones.heads, cones.sizes)
     body = np.setdiff1d(np.arange(head.size), cones.heads)
     top, top_offset = cones.matrix[head[body]], cones.offset[head[body]]
     free = np.full(body.size, np.inf)
-    return (
-        sp.csr_array(sp.vstack([program.rows, cones.matrix[cones.heads], cones.matrix[body] - top, cones.matrix[body] + top])),
-        np.concatenate([program.row_lb, -cones.offset[cones.heads], -free, -cones.offset[body] - top_offset]),
-        np.concatenate([program.row_ub, np.full(cones.num_cones, np.inf), top_offset - cones.offset[body], free]),
+    return _Rows(
+        sp.csr_array(sp.vstack([rows.matrix, cones.matrix[cones.heads], cones.matrix[body] - top, cones.matrix[body] + top])),
+        np.concatenate([rows.lb, -cones.offset[cones.heads], -free, -cones.offset[body] - top_offset]),
+        np.concatenate([rows.ub, np.full(cones.num_cones, np.inf), top_offset - cones.offset[body], free]),
     )
 
 

@@ -34,7 +34,7 @@ def use_memory(megabytes, done):
     """Use memory, say that it is done, then use four times more."""
     data = np.ones(megabytes * 2**17)
     done()
-    # Whoever looks from time to time has heard it by now.
-    time.sleep(0.5)
+    # Whoever looks from time to time has heard it by then, on a busy machine too.
+    time.sleep(3.0)
     more = np.ones(4 * megabytes * 2**17)
     return float(data[0] + more[0])

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.program.cones import ConeConstraint
+from dcembed.program.program import Program
+from dcembed.program.tightening import EIGEN_COLUMNS
 from dcembed.run.space import Space
 
 
@@ -27,7 +29,7 @@ class LinkedRows:
     indicator, value
         Of each row: the binary that switches it on, -1 for none, and the value at which it does.
     cones
-        All cones of the host, None where none has a linked output.
+        Cones of the host, None where none has a linked output.
     tie
         Of each linked output the restriction f(x) - y <= 0, by which its slope goes on to the inputs; -1 for none.
     """
@@ -70,7 +72,7 @@ def find_linked_rows(space: Space) -> LinkedRows | None:
     value = np.concatenate([always, host.indicator_rows.value[switched]])
     upper, lower = np.flatnonzero(np.isfinite(ub)), np.flatnonzero(np.isfinite(lb))
     sides = np.concatenate([upper, lower])
-    cones = host.convex_rows
+    cones = _quick_cones(host)
     return LinkedRows(
         matrix=sp.csr_array(sp.vstack([both[upper], -both[lower]], format="csr")),
         rhs=np.concatenate([ub[upper], -lb[lower]]),
@@ -79,6 +81,12 @@ def find_linked_rows(space: Space) -> LinkedRows | None:
         cones=cones if cones.num_cones and (abs(cones.matrix) @ touched).any() else None,
         tie=_ties(space),
     )
+
+
+def _quick_cones(host: Program) -> ConeConstraint:
+    """All cones of the host; its quadratic constraints among them unless to write them as cones takes longer than a score is worth."""
+    forms = [np.count_nonzero(np.diff(c.quadratic.indptr)) for c in host.quadratic_constraints if c.quadratic.nnz > c.num_columns]
+    return host.convex_rows if np.sum(np.power(forms, 3.0)) <= EIGEN_COLUMNS**3 else host.cone_rows
 
 
 def _ties(space: Space) -> Array:
