@@ -146,8 +146,12 @@ def _combined(here: Search) -> Array | None:
     """A combination of points of blocks."""
     if here.columns is None:
         return None
-    with here.journal.log.working("combining points of blocks"):
-        return here.columns.next()
+    try:
+        with here.journal.log.working("combining points of blocks"):
+            return here.columns.next()
+    except MemoryError:
+        here.journal.log.note("out of memory in the combination of points of blocks.")
+        return None
 
 
 def _scouted(here: Search, progress: Progress) -> Array | Ending:
