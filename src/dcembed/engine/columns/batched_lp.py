@@ -16,13 +16,17 @@ from dcembed.arrays import Array
 
 # The interior-point method ends when complementarity, in relation to the costs, and residuals are below this, or after so many steps.
 ACCURACY, MAX_STEPS = 1e-7, 25
+# What is left of rows counts less: they may be exceeded anyway.
+PRIMAL_SHARE = 0.01
+# A step may make that worse by this factor; beyond, numbers are at their end.
+WORSE = 2.0
 # How far towards the boundary a step goes.
 DAMPING = 0.99
 # Added to the diagonal of the systems, in relation to its largest entry, so that rows that are alike do not make them singular.
 REGULARIZATION = 1e-10
 TINY = 1e-14
 # Of excess, in relation to the costs of the columns.
-LARGEST_PRICE = 1e6
+LARGEST_PRICE = 1e4
 # What is this near to a bound is there.
 SNAP = 1e-7
 
@@ -171,15 +175,16 @@ def _mean_product(programs: Programs, at: _Iterates) -> Array:
 def _error(programs: Programs, at: _Iterates) -> Array:
     """How far each program is from its optimum."""
     dual, primal = _residuals(programs, at)
-    error: Array = np.maximum(np.maximum(np.abs(dual).max(axis=1), np.abs(primal).max(axis=1)), _mean_product(programs, at))
+    rows = PRIMAL_SHARE * np.abs(primal).max(axis=1)
+    error: Array = np.maximum(np.maximum(np.abs(dual).max(axis=1), rows), _mean_product(programs, at))
     return error
 
 
 def _advance(programs: Programs, at: _Iterates, is_open: Array) -> _Iterates:
-    """A step of the programs that are open; the others stay where they are, and so do those whose numbers have run out."""
+    """A step of the programs that are open; the others stay where they are, and so do those whose numbers are at their end."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         moved = _improve(programs, at)
-        goes = (is_open & np.isfinite(_error(programs, moved)))[:, None]
+        goes = (is_open & (_error(programs, moved) < WORSE * _error(programs, at)))[:, None]
     return _Iterates(*(np.where(goes, getattr(moved, field.name), getattr(at, field.name)) for field in fields(at)))
 
 

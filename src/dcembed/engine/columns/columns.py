@@ -28,8 +28,8 @@ COMBINED = (1, 3, 6)
 NUM_IDLE, GAIN = 3, 1e-3
 # Walks of a later call at varied prices, and by how much these vary.
 NUM_VARIED, VARIATION = 4, 0.5
-# Nodes of a combination.
-NUM_NODES = 1, 100
+# Nodes of a combination in the first call, and later so many divided by the number of blocks, within limits.
+FIRST_NODES, NODES_OF_ALL, MIN_NODES, MAX_NODES = 1, 4000, 10, 200
 
 
 class Columns:
@@ -62,9 +62,9 @@ class Columns:
             self._round(self._state.prices)
             values.append(self._state.value)
             if len(values) - 1 in COMBINED:
-                self._combine(Kind.QUICK, NUM_NODES[0])
-        self._combine(Kind.QUICK, NUM_NODES[0])
-        return self._combine(Kind.STRICT, NUM_NODES[0])
+                self._combine(Kind.QUICK, FIRST_NODES)
+        self._combine(Kind.QUICK, FIRST_NODES)
+        return self._combine(Kind.STRICT, FIRST_NODES)
 
     def _further(self) -> Array | None:
         for _ in range(NUM_VARIED):
@@ -73,7 +73,8 @@ class Columns:
             factor = np.exp(VARIATION * self._rng.standard_normal(self._state.exact.size))
             self._state = price(self._task, self._state, self._state.exact * factor, self._rng, self._journal.clock)
         self._round(self._state.exact)
-        return self._combine(Kind.LENIENT if self._num_calls % 2 == 0 else Kind.STRICT, NUM_NODES[1])
+        num_nodes = int(np.clip(NODES_OF_ALL // self._task.layout.num_blocks, MIN_NODES, MAX_NODES))
+        return self._combine(Kind.LENIENT if self._num_calls % 2 == 0 else Kind.STRICT, num_nodes)
 
     def _round(self, prices: Array) -> None:
         """A walk of all blocks, and new prices."""

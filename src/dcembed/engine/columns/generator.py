@@ -7,6 +7,7 @@ as long as blocks have few points, and points that are made for such prices are 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -78,11 +79,16 @@ class Task:
         """What a piece may violate."""
         return TOLERANCE_SHARE * self.problem.options.feasibility_tol
 
+    @cached_property
+    def fair_prices(self) -> Array:
+        """At which a block that takes all it can of a link pays for it as much as its columns can bring: shape (L,)."""
+        return _fair_prices(self.layout, self.nothing)
+
 
 def begin(task: Task) -> State:
     """The first prices, and the points of the beginning."""
     layout = task.layout
-    prices = fair_prices(layout, task.nothing) * layout.links_sign
+    prices = task.fair_prices * layout.links_sign
     pool = add_all(layout, empty_pool(layout), measure_pieces(layout, task.nothing), task.tolerance)
     tries = np.where(np.arange(FEW) < np.minimum(task.choices.counts, FEW)[:, None], 0.0, np.inf)
     return State(pool, prices, prices, np.inf, tries)
@@ -111,14 +117,13 @@ def price(task: Task, state: State, prices: Array, rng: np.random.Generator, clo
 def relax(task: Task, state: State, clock: Clock) -> State:
     """New prices from the relaxed master; points that are far from being of use are dropped."""
     layout = task.layout
-    fair = np.maximum(fair_prices(layout, task.nothing), np.abs(state.exact))
+    fair = np.maximum(task.fair_prices, np.abs(state.exact))
     master = build_master(layout, state.pool, FIRMNESS * fair, open_cost(state.pool))
     solution = solve_master(task.problem, relaxed(master.program), clock.limits())
     prices = read_prices(layout, master, solution)
     if prices is None or solution.x is None:
         return state
-    share = solution.x[master.others.size : master.others.size + state.pool.size]
-    pool = keep_best(replace(state.pool, share=share), prices, MAX_POINTS)
+    pool = keep_best(replace(state.pool, share=master.shares(solution.x)), prices, MAX_POINTS)
     smoothed = SMOOTHING * state.prices + (1.0 - SMOOTHING) * prices
     return replace(state, pool=pool, prices=smoothed, exact=prices, value=master.program.objective(solution.x))
 
@@ -128,8 +133,7 @@ def open_cost(pool: Pool) -> float:
     return FIRMNESS * max(1.0, float(np.abs(pool.cost).sum()))
 
 
-def fair_prices(layout: Layout, w: Array) -> Array:
-    """At which a block that takes all it can of a link pays for it as much as its columns can bring: shape (L,)."""
+def _fair_prices(layout: Layout, w: Array) -> Array:
     width = layout.box.ub - layout.box.lb
     reach = np.where(np.isfinite(width), width, 1.0)
     gradient = priced_gradient(layout, w, slopes(layout.embedded, w), np.zeros(layout.links.num_links))

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.engine.columns.layout import Layout
-from dcembed.engine.columns.pool import Pool, put_points
+from dcembed.engine.columns.pool import Pool, choose, put_points
 from dcembed.engine.problem import Problem, solver_for
 from dcembed.program.derive import add_columns, add_rows, derive, keep_columns, keep_rows
 from dcembed.program.program import Program
@@ -35,42 +35,56 @@ class Master:
     Parameters
     ----------
     program
-        Columns: those outside of blocks, lambda of the pool, what links are missed by from below and above, blocks that are left open.
+        Columns: those outside of blocks, lambda of the open points, what links are missed by from below and above, blocks without a point.
     others
         The columns outside of blocks.
     num_rows
         Rows before the linking ones.
     pool
         The points.
+    is_open
+        Which points are columns: those of blocks that have several. A single point is chosen from the beginning. Mask of shape (K,).
     """
 
     program: Program
     others: Array
     num_rows: int
     pool: Pool
+    is_open: Array
+
+    @property
+    def num_open(self) -> int:
+        """Points that are columns."""
+        return int(np.count_nonzero(self.is_open))
+
+    def shares(self, x: Array) -> Array:
+        """The share of each point in a solution of the program, shape (K,)."""
+        shares = np.ones(self.pool.size)
+        shares[self.is_open] = x[self.others.size : self.others.size + self.num_open]
+        return shares
 
 
 def build_master(layout: Layout, pool: Pool, penalty: Array, open_cost: float) -> Master:
     """The master over a pool, with a price of what links are missed by (L,) and one for blocks without a point."""
     others, links = np.flatnonzero(~layout.is_inside), layout.links
-    alone = other_program(layout, others)
-    size, num_links = pool.size, links.num_links
-    missing = np.setdiff1d(np.arange(layout.num_blocks), pool.block)
+    alone, number = other_program(layout, others), np.bincount(pool.block, minlength=layout.num_blocks)
+    is_open, missing = number[pool.block] > 1, np.flatnonzero(number == 0)
+    columns, single = choose(pool, np.flatnonzero(is_open)), np.flatnonzero(~is_open)
+    size, num_links, several = columns.size, links.num_links, np.flatnonzero(number != 1)
     extra = size + 2 * num_links + missing.size
     ub = np.concatenate([np.ones(size), np.full(2 * num_links, np.inf), np.ones(missing.size)])
-    cost = np.concatenate([pool.cost, penalty, penalty, np.full(missing.size, open_cost)])
+    cost = np.concatenate([columns.cost, penalty, penalty, np.full(missing.size, open_cost)])
     program = add_columns(alone, np.zeros(extra), ub, cost, np.arange(extra) < size)
+    program = derive(program, offset=program.offset + float(pool.cost[single].sum()))
     unit = sp.eye_array(num_links, format="csr")
-    linking = sp.hstack([links.matrix[:, others], pool.use.T, unit, -unit, sp.csr_array((num_links, missing.size))], format="csr")
-    entries = (
-        np.concatenate([pool.block, missing]),
-        others.size + np.concatenate([np.arange(size), size + 2 * num_links + np.arange(missing.size)]),
-    )
-    choice = sp.csr_array((np.ones(size + missing.size), entries), shape=(layout.num_blocks, others.size + extra))
-    one, constant = np.ones(layout.num_blocks), layout.link_constant
+    linking = sp.hstack([links.matrix[:, others], columns.use.T, unit, -unit, sp.csr_array((num_links, missing.size))], format="csr")
+    place = others.size + np.concatenate([np.arange(size), size + 2 * num_links + np.arange(missing.size)])
+    row = np.searchsorted(several, np.concatenate([columns.block, missing]))
+    choice = sp.csr_array((np.ones(place.size), (row, place)), shape=(several.size, others.size + extra))
+    one, used = np.ones(several.size), layout.link_constant + pool.use.T @ (~is_open).astype(np.float64)
     rows = sp.csr_array(sp.vstack([linking, choice], format="csr"))
-    lb, ub = np.concatenate([links.lb - constant, one]), np.concatenate([links.ub - constant, one])
-    return Master(add_rows(program, rows, lb, ub), others, alone.num_rows, pool)
+    lb, ub = np.concatenate([links.lb - used, one]), np.concatenate([links.ub - used, one])
+    return Master(add_rows(program, rows, lb, ub), others, alone.num_rows, pool, is_open)
 
 
 def other_program(layout: Layout, others: Array) -> Program:
@@ -98,17 +112,16 @@ def read_prices(layout: Layout, master: Master, solution: Solution) -> Array | N
 def forbid_misses(layout: Layout, master: Master) -> Master:
     """The master without leave to miss a link."""
     ub = master.program.ub.copy()
-    first = master.others.size + master.pool.size
+    first = master.others.size + master.num_open
     ub[first : first + 2 * layout.links.num_links] = 0.0
     return replace(master, program=derive(master.program, ub=ub))
 
 
 def read_point(layout: Layout, master: Master, x: Array, w: Array) -> Array:
     """The point that a solution of the master stands for, by its kept columns; blocks without a choice are as in `w`."""
-    others, size = master.others.size, master.pool.size
-    chosen = np.flatnonzero(x[others : others + size] > CHOSEN)
+    chosen = np.flatnonzero(master.shares(x) > CHOSEN)
     numbers = np.full(layout.num_blocks, -1, dtype=np.int64)
     numbers[master.pool.block[chosen]] = chosen
     point = put_points(layout, master.pool, numbers, w)
-    point[master.others] = x[:others]
+    point[master.others] = x[: master.others.size]
     return point

@@ -29,7 +29,7 @@ GROWTH, SHRINKAGE = 2.0, 0.3
 FIRMNESS = 2.0
 # Columns without an end move by so much at most, in relation to where they are.
 ENDLESS = 10.0
-TINY, ROUNDING = 1e-9, 1e-12
+TINY, ROUNDING = 1e-9, 1e-10
 
 # Lower corner and width of the box of each block, shapes (B, width).
 Box = tuple[Array, Array]
@@ -37,11 +37,12 @@ Box = tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class Walks:
-    """Where the blocks are: their points, the radius of the box of each (B,), and the prices of excess (B, m)."""
+    """Where the blocks are: their points, the radius of the box of each (B,), the last multipliers (B, m), and whether tangents promise nothing."""
 
     pieces: Pieces
     radius: Array
     penalty: Array
+    is_over: bool = False
 
 
 def begin(layout: Layout, w: Array) -> Walks:
@@ -57,6 +58,8 @@ def walk(layout: Layout, prices: Array, w: Array, num_steps: int) -> Iterator[Pi
     for _ in range(num_steps):
         walks, candidate = step(layout, prices, walks)
         yield candidate
+        if walks.is_over:
+            return
 
 
 def step(layout: Layout, prices: Array, walks: Walks) -> tuple[Walks, Pieces]:
@@ -121,10 +124,12 @@ def _advance(layout: Layout, prices: Array, walks: Walks, candidate: Pieces, pro
     here, price = walks.pieces, programs.price[layout.rows.block, layout.rows.slot]
     before, after = (pieces.value(prices) + _add(layout, price * pieces.excess) for pieces in (here, candidate))
     promised, brought = _promise(layout, here, programs, solutions, box), before - after
-    is_taken = (brought > POOR_SHARE * promised) & (brought > ROUNDING * np.maximum(1.0, np.abs(before)))
+    rounding = ROUNDING * np.maximum(1.0, np.abs(before))
+    is_taken = (brought > POOR_SHARE * promised) & (brought > rounding)
     is_fair, is_good = brought > FAIR_SHARE * promised, brought >= GOOD_SHARE * promised
     radius = np.where(is_fair, np.where(is_good, GROWTH, 1.0), SHRINKAGE) * walks.radius
-    return Walks(choose_pieces(layout, is_taken, candidate, here), np.minimum(radius, 1.0), solutions.multipliers)
+    is_over = not (promised > rounding).any()
+    return Walks(choose_pieces(layout, is_taken, candidate, here), np.minimum(radius, 1.0), solutions.multipliers, is_over)
 
 
 def _promise(layout: Layout, here: Pieces, programs: Programs, solutions: Solutions, box: Box) -> Array:

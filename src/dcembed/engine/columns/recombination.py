@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.engine.columns.generator import State, Task, fair_prices, open_cost
+from dcembed.engine.columns.generator import State, Task, open_cost
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.master import Master, build_master, forbid_misses, read_point, solve_master
 from dcembed.engine.columns.pool import Pool, best_values, choose
@@ -21,8 +21,12 @@ from dcembed.solvers.base import Limits
 
 # Points of the master for a block on average: more make it a search without an end.
 POINTS_A_BLOCK = 3.0
+# Points at most beside the best of each block.
+MAX_FURTHER = 10_000
 # What missing a link costs in relation to its price: in a lenient master, and where no point is known that keeps all links.
 LENIENCY, STRICTNESS = 5.0, 100.0
+# Where a link has no price, this share of a fair one counts.
+SMALL_SHARE = 1e-3
 # How much of a block the relaxed master may leave to others and have decided for it.
 DECIDED = 1e-6
 
@@ -46,7 +50,7 @@ def recombine(
     begin = None if known is None or kind is Kind.LENIENT else _places(layout, pool, known)
     kept = _still_open(layout, pool) if kind is Kind.QUICK else _most_useful(layout, state)
     kept = kept if begin is None else np.union1d(kept, begin)
-    fair = np.maximum(np.abs(state.exact), 1e-3 * fair_prices(layout, task.nothing))
+    fair = np.maximum(np.abs(state.exact), SMALL_SHARE * task.fair_prices)
     master = build_master(layout, choose(pool, kept), (LENIENCY if kind is Kind.LENIENT else STRICTNESS) * fair, open_cost(pool))
     start = None
     if begin is not None and known is not None:
@@ -76,13 +80,15 @@ def _still_open(layout: Layout, pool: Pool) -> Array:
 def _most_useful(layout: Layout, state: State) -> Array:
     """The points that are best at the prices, in relation to the best of their blocks."""
     distance = state.pool.value(state.exact) - best_values(layout, state.pool, state.exact)[state.pool.block]
-    kept = np.argsort(distance, kind="stable")[: int(POINTS_A_BLOCK * layout.num_blocks)]
-    return np.sort(kept)
+    number = layout.num_blocks + min(int((POINTS_A_BLOCK - 1.0) * layout.num_blocks), MAX_FURTHER)
+    return np.sort(np.argsort(distance, kind="stable")[:number])
 
 
 def _start(master: Master, places: Array, w: Array) -> Array:
     """A point of the whole problem as one of the master."""
     start = np.zeros(master.program.num_columns)
     start[: master.others.size] = w[master.others]
-    start[master.others.size + places] = 1.0
+    chosen = np.zeros(master.pool.size)
+    chosen[places] = 1.0
+    start[master.others.size : master.others.size + master.num_open] = chosen[master.is_open]
     return start
