@@ -108,6 +108,7 @@ def test_every_option_can_be_set(folder, capsys):
         "feasibility_tol": 1e-4,
         "objective_tol": 1e-5,
         "tangents": False,
+        "columns": False,
         "switches": False,
         "solver": "piqp",
         "solver_options": "{}",
@@ -131,7 +132,7 @@ def test_embeddings_from_a_file(folder):
     assert json.loads((folder / "a.json").read_text())["objective"] == pytest.approx(0.3091189773, abs=1e-6)
 
 
-ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, solver, solver_options, threads, seed, verbose"
+ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, solver, solver_options, threads, seed, verbose"
 
 MISTAKES = [
     ([], "dcembed: the following arguments are required: {solve,info} (see dcembed --help)"),

@@ -171,6 +171,6 @@ def test_slopes_are_the_gradients_of_the_linear_piece(case):
 
 def _gradients(measured, w):
     """Of the parts in their inputs."""
-    weights, inputs = measured.direct
+    weights, inputs, _ = measured.direct
     (swept,) = sweep(measured, w, [weights])
     return swept.gradient + measured.term_sums @ inputs[measured.terms.direction]

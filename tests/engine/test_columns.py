@@ -55,10 +55,10 @@ def draw_point(layout: Layout, seed: int) -> np.ndarray:
     return with_predictions(layout.embedded, np.where(layout.embedded.integer, np.round(w), w))
 
 
-@settings(deadline=None, max_examples=40)
-@given(seeds(), st.integers(0, 4), st.integers(1, 6), st.sampled_from([1e-2, 1.0, 1e2]))
-def test_small_programs_are_solved_as_one_by_one(seed, num_rows, width, scale):
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e2])
+@pytest.mark.parametrize("num_rows", range(5))
+def test_small_programs_are_solved_as_one_by_one(num_rows, scale):
+    rng, width = np.random.default_rng(num_rows), 6
     shape = 5, num_rows, width
     programs = Programs(
         cost=scale * rng.normal(size=(5, width)),

@@ -19,8 +19,9 @@ from dcembed.sparse import row_numbers
 
 # A row that touches at most so many pieces makes them one.
 SHORT = 4
-# Fewer blocks than these are no structure, and so are more linking rows than this many times the blocks.
-MIN_BLOCKS, MAX_LINKS = 8, 3
+# Fewer blocks than these are no structure: with integers in them, and without, where tangents of the whole problem move all at once. More
+# linking rows than this many times the blocks are none either.
+MIN_BLOCKS, MIN_CONTINUOUS, MAX_LINKS = 8, 32, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,8 @@ def find_blocks(embedded: EmbeddedProgram) -> Blocks | None:
     piece = _pieces(_inseparable(embedded, sp.csr_array(pattern[~free])))
     piece = _merge_short(piece, sp.csr_array(pattern[free]))
     block, num_blocks = _with_networks(piece, embedded)
-    if num_blocks < MIN_BLOCKS:
+    has_integers = bool(embedded.integer[block >= 0].any())
+    if num_blocks < (MIN_BLOCKS if has_integers else MIN_CONTINUOUS):
         return None
     is_linking, of_row = _places(pattern, piece, block)
     (of_host, of_restriction), (is_row, is_restriction) = (np.split(part, [rows.shape[0]]) for part in (of_row, is_linking))

@@ -34,7 +34,7 @@ from dcembed.run.starts import measure_start
 # many as it needs.
 PROBE_STEPS, NUM_OTHERS = 30, 3
 # The same where points of blocks are combined; and every so manieth start is not such a combination then.
-NUM_COMBINED, SCOUTED = 12, 4
+NUM_COMBINED, SCOUTED = 12, 8
 # After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
 # that all but holds, the objective leads away.
 NUM_LOOSE, FIRMNESS = 3, 100.0
@@ -42,10 +42,11 @@ NUM_LOOSE, FIRMNESS = 3, 100.0
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A start, new or taken up again: its point, and the numbers of its steps."""
+    """A start, new or taken up again: its point, the numbers of its steps, and whether it is a combination of points of blocks."""
 
     point: Point
     steps: Steps
+    is_combined: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,13 @@ class Search:
 
     @property
     def num_first(self) -> int:
-        """Starts that come before all others: what columns make of the user's, then those themselves."""
+        """Starts that come before all others: the user's, and what columns make of them."""
         return len(self.given) + (self.columns is not None)
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether something is integer."""
+        return bool(self.problem.embedded.integer.any())
 
 
 def search(problem: Problem, journal: Journal) -> Ending:
@@ -98,17 +104,19 @@ def _next_turn(here: Search, progress: Progress) -> Turn | Ending:
 
 def _begun(here: Search, progress: Progress) -> Turn | Ending:
     """A new start, at a better point where no network has a slope at the one that was found."""
-    w = _next_start(here, progress)
+    combined = _combined(here) if _combines(here, progress) else None
+    w = combined if combined is not None else _next_start(here, progress)
     if isinstance(w, Ending):
         return w
-    number, limit = len(progress.outcomes), progress.max_steps
+    number, limit, is_combined = len(progress.outcomes), progress.max_steps, combined is not None
     point = measure_start(here.problem.embedded, w)
     here.journal.start(number, point)
     here.scout.hear_start(point.w)
-    if _probes(here):
-        # Where a problem falls apart, its integers are chosen by combination; a start has the rest to do.
-        return Turn(_left(here, point, number), Steps(number, min(PROBE_STEPS, limit), is_probe=True, is_on_foot=here.columns is not None))
-    return Turn(_left(here, point, number), Steps(number, limit))
+    if not _probes(here):
+        return Turn(_left(here, point, number), Steps(number, limit), is_combined)
+    # Where a problem falls apart, its integers are chosen by combination; a start has the rest to do.
+    is_on_foot = is_combined or (here.columns is not None and here.has_integers)
+    return Turn(_left(here, point, number), Steps(number, min(PROBE_STEPS, limit), is_probe=True, is_on_foot=is_on_foot), is_combined)
 
 
 def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
@@ -123,11 +131,8 @@ def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
 
 
 def _next_start(here: Search, progress: Progress) -> Array | Ending:
-    """What columns make of the user's starts, these, then the optimum of the host alone, then what columns and the scout find."""
-    number = len(progress.outcomes)
-    if here.columns is not None and (number == 0 or number % SCOUTED) and (combined := _combined(here)) is not None:
-        return combined
-    number -= here.columns is not None
+    """The user's starts, then the optimum of the host alone, then what the scout finds."""
+    number = len(progress.outcomes) - progress.num_combined
     if number < len(here.given):
         return here.given[number]
     if number == len(here.given):
@@ -140,6 +145,18 @@ def _next_start(here: Search, progress: Progress) -> Array | Ending:
         if number == 0:
             return without_host_point(here.problem, solution, here.journal)
     return _scouted(here, progress)
+
+
+def _combines(here: Search, progress: Progress) -> bool:
+    """Whether a combination of points of blocks is due.
+
+    It comes first where there are integers, which it chooses; else second, since tangents of the whole problem move all blocks at once. After the
+    user's starts most starts are combinations.
+    """
+    number = len(progress.outcomes)
+    if number == (0 if here.has_integers else 1):
+        return here.columns is not None
+    return here.columns is not None and number >= here.num_first and number % SCOUTED != 0
 
 
 def _combined(here: Search) -> Array | None:
@@ -189,7 +206,13 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
         here.columns.hear(outcome.best)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
     outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
-    return replace(progress, outcomes=outcomes, patience=patience, num_others=progress.num_others + 1 if is_new else 0)
+    return replace(
+        progress,
+        outcomes=outcomes,
+        patience=patience,
+        num_others=progress.num_others + 1 if is_new else 0,
+        num_combined=progress.num_combined + turn.is_combined,
+    )
 
 
 def firmed(problem: Problem, progress: Progress, turn: Turn) -> Problem:

@@ -25,12 +25,15 @@ class Progress:
         What was done, and what had been done when the best was found.
     num_others
         Starts since one was taken up again.
+    num_combined
+        Starts that were combinations of points of blocks.
     """
 
     max_steps: int
     outcomes: tuple[Outcome, ...] = ()
     patience: Patience = field(default_factory=Patience)
     num_others: int = 0
+    num_combined: int = 0
 
     @property
     def status(self) -> Status:
