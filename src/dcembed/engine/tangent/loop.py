@@ -38,7 +38,7 @@ def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: flo
     """Walk from a point, with its integers held and a first box no larger than `radius`, until the tangents promise nothing they keep."""
     held = tangent_problem(problem, start.w)
     with open_workshop(held, workshop.journal, workshop.steps) as own:
-        return _walk(held, own, begin(held, start, radius))
+        return _walk(held, own, begin(held, start, radius, workshop.steps.is_on_foot))
 
 
 def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:

@@ -36,7 +36,7 @@ class State:
     needs_slack
         Whether the last master could not keep all neural rows.
     is_outside
-        Whether the point violates rows of the host itself, which no merit counts.
+        Whether the point is a combination of points of blocks that violates rows of the host, which no merit counts.
     """
 
     point: Point
@@ -51,8 +51,8 @@ class State:
     is_outside: bool = False
 
 
-def begin(problem: Problem, start: Point, radius: float) -> State:
+def begin(problem: Problem, start: Point, radius: float, is_combined: bool = False) -> State:
     """The first box around a start, of this radius at most."""
     region = first_region(problem.embedded, start.w, problem.box, min(radius, FIRST_RADIUS), SMALLEST_RADIUS)
-    is_outside = measure_host(problem.embedded.host, start.w)[1] > problem.options.feasibility_tol
+    is_outside = is_combined and measure_host(problem.embedded.host, start.w)[1] > problem.options.feasibility_tol
     return State(start, region, best_of((start,), problem.options.feasibility_tol), is_outside=is_outside)
