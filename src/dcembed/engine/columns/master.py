@@ -26,6 +26,8 @@ from dcembed.solvers.failover import LastingSession
 
 # A share of lambda above this is a choice.
 CHOSEN = 0.5
+# What links leave, in relation to what is used.
+ROUNDING = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +111,17 @@ def read_prices(layout: Layout, master: Master, solution: Solution) -> Array | N
     return prices
 
 
-def forbid_misses(layout: Layout, master: Master) -> Master:
-    """The master without leave to miss a link."""
-    ub = master.program.ub.copy()
+def forbid_misses(layout: Layout, master: Master, start: Array) -> Master:
+    """The master without leave to miss a link; what is chosen is whole only to rounding, so links leave room for it where `start` does."""
+    program, ub = master.program, master.program.ub.copy()
     first = master.others.size + master.num_open
     ub[first : first + 2 * layout.links.num_links] = 0.0
-    return replace(master, program=derive(master.program, ub=ub))
+    links = slice(master.num_rows, master.num_rows + layout.links.num_links)
+    row_lb, row_ub, value = program.row_lb.copy(), program.row_ub.copy(), (program.rows @ start)[links]
+    room = ROUNDING * np.maximum(1.0, np.abs(value))
+    row_ub[links] -= np.clip(row_ub[links] - value, 0.0, room)
+    row_lb[links] += np.clip(value - row_lb[links], 0.0, room)
+    return replace(master, program=derive(program, ub=ub, row_lb=row_lb, row_ub=row_ub))
 
 
 def read_point(layout: Layout, master: Master, x: Array, w: Array) -> Array:

@@ -54,8 +54,8 @@ def recombine(
     master = build_master(layout, choose(pool, kept), (LENIENCY if kind is Kind.LENIENT else STRICTNESS) * fair, open_cost(pool))
     start = None
     if begin is not None and known is not None:
-        master = forbid_misses(layout, master)
         start = _start(master, np.searchsorted(kept, begin), known)
+        master = forbid_misses(layout, master, start)
     met = replace(limits, on_solution=lambda x: offer(read_point(layout, master, x, task.nothing)))
     solution = solve_master(task.problem, master.program, met, start)
     return None if solution.x is None else read_point(layout, master, solution.x, task.nothing)
