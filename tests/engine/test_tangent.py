@@ -12,11 +12,15 @@ import dcembed
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, Status, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import slopes
+from dcembed.embedded.point import measure_point
 from dcembed.engine import workshop
 from dcembed.engine.problem import build_problem
 from dcembed.engine.tangent import loop, step
 from dcembed.engine.tangent.multipliers import least_penalty
+from dcembed.engine.tangent.state import begin
+from dcembed.run.penalty import Penalty
 from dcembed.run.settling import settle
+from dcembed.solvers.base import Solution, SolveStatus
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
 from strategies import seeds
 
@@ -293,3 +297,20 @@ def test_masters_have_slacks_only_where_the_tangents_cannot_be_kept(monkeypatch)
         )
         assert written == is_hard
         assert result.history[0].kind == "tangent"
+
+
+def test_a_combination_outside_of_the_host_comes_inside_whatever_its_merit_says():
+    program, embedding = continuous_problem("linear")
+    embedded = eliminate(program, [embedding])
+    problem = build_problem(embedded, quiet())
+    outside, inside = measure_point(embedded, np.ones(2)), measure_point(embedded, np.zeros(2))
+    assert begin(problem, outside, 1.0, is_combined=True).is_outside
+    assert not begin(problem, inside, 1.0, is_combined=True).is_outside
+    # Other starts keep what they have: a point that all but holds is not given up for its rounding.
+    assert not begin(problem, outside, 1.0).is_outside
+    for is_combined, reached in ((True, inside), (False, outside)):
+        state = begin(problem, outside, 1.0, is_combined)
+        tried = step.Tried(
+            Solution(SolveStatus.OPTIMAL, inside.w), inside, Penalty(1.0, 10.0, 1e6), promise=1.0, improvement=-5.0, state=state
+        )
+        assert loop._advance(tried, inside).point is reached

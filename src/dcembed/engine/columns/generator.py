@@ -31,7 +31,7 @@ SMOOTHING = 0.5
 MAX_POINTS = 12
 # A piece holds if it violates at most this share of the feasibility tolerance.
 TOLERANCE_SHARE = 0.1
-# What missing a link costs in the relaxed master, in relation to a fair price, and what a block costs that has no point.
+# What missing a link costs, and a block that has no point, in relation to what all blocks could pay.
 FIRMNESS = 20.0
 # What drawn points that do not hold are charged for it, in relation to the values of blocks.
 CHARGE = 1e3
@@ -117,8 +117,7 @@ def price(task: Task, state: State, prices: Array, rng: np.random.Generator, clo
 def relax(task: Task, state: State, clock: Clock) -> State:
     """New prices from the relaxed master; points that are far from being of use are dropped."""
     layout = task.layout
-    fair = np.maximum(task.fair_prices, np.abs(state.exact))
-    master = build_master(layout, state.pool, FIRMNESS * fair, open_cost(state.pool))
+    master = build_master(layout, state.pool, firm_prices(task, state), open_cost(state.pool))
     solution = solve_master(task.problem, relaxed(master.program), clock.limits())
     prices = read_prices(layout, master, solution)
     if prices is None or solution.x is None:
@@ -126,6 +125,12 @@ def relax(task: Task, state: State, clock: Clock) -> State:
     pool = keep_best(replace(state.pool, share=master.shares(solution.x)), prices, MAX_POINTS)
     smoothed = SMOOTHING * state.prices + (1.0 - SMOOTHING) * prices
     return replace(state, pool=pool, prices=smoothed, exact=prices, value=master.program.objective(solution.x))
+
+
+def firm_prices(task: Task, state: State) -> Array:
+    """At which no link is missed that can be kept: more than all blocks together could pay, shape (L,)."""
+    firm: Array = FIRMNESS * np.maximum(task.layout.num_blocks * task.fair_prices, np.abs(state.exact))
+    return firm
 
 
 def open_cost(pool: Pool) -> float:

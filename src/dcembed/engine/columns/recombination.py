@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.engine.columns.generator import State, Task, open_cost
+from dcembed.engine.columns.generator import State, Task, firm_prices, open_cost
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.master import Master, build_master, forbid_misses, read_point, solve_master
 from dcembed.engine.columns.pool import Pool, best_values, choose
@@ -23,10 +23,8 @@ from dcembed.solvers.base import Limits
 POINTS_A_BLOCK = 3.0
 # Points at most beside the best of each block.
 MAX_FURTHER = 10_000
-# What missing a link costs in relation to its price: in a lenient master, and where no point is known that keeps all links.
-LENIENCY, STRICTNESS = 5.0, 100.0
-# Where a link has no price, this share of a fair one counts.
-SMALL_SHARE = 1e-3
+# What missing a link costs in a lenient master, in relation to its price.
+LENIENCY = 5.0
 # How much of a block the relaxed master may leave to others and have decided for it.
 DECIDED = 1e-6
 
@@ -47,11 +45,12 @@ def recombine(
     `offer` hears of those that it finds on its way.
     """
     layout, pool = task.layout, state.pool
-    begin = None if known is None or kind is Kind.LENIENT else _places(layout, pool, known)
+    begin = _places(layout, pool, known) if known is not None and kind is Kind.STRICT else None
     kept = _still_open(layout, pool) if kind is Kind.QUICK else _most_useful(layout, state)
     kept = kept if begin is None else np.union1d(kept, begin)
-    fair = np.maximum(np.abs(state.exact), SMALL_SHARE * task.fair_prices)
-    master = build_master(layout, choose(pool, kept), (LENIENCY if kind is Kind.LENIENT else STRICTNESS) * fair, open_cost(pool))
+    lenient = LENIENCY * np.maximum(np.abs(state.exact), task.fair_prices)
+    penalty = lenient if kind is Kind.LENIENT else firm_prices(task, state)
+    master = build_master(layout, choose(pool, kept), penalty, open_cost(pool))
     start = None
     if begin is not None and known is not None:
         start = _start(master, np.searchsorted(kept, begin), known)
