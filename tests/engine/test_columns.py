@@ -14,6 +14,7 @@ import dcembed
 from block_problems import Case, block_case, shifted
 from dcembed.embedded.blocks import find_blocks
 from dcembed.embedded.point import measure_point
+from dcembed.engine.columns import generator
 from dcembed.engine.columns.batched_lp import Programs, solve_programs
 from dcembed.engine.columns.generator import Task, begin, hear, price, relax
 from dcembed.engine.columns.integers import find_choices
@@ -214,3 +215,32 @@ def test_a_problem_whose_blocks_have_cones_is_solved_as_one_piece():
     )
     embedded = Case(program, case.embeddings, case.item).eliminate()
     assert lay_out(embedded, find_blocks(embedded), tighten(embedded.bounded_host)) is None
+
+
+def test_with_very_many_blocks_prices_come_from_a_sample(monkeypatch):
+    rng = np.random.default_rng(0)
+    net = dcembed.build_mlp(weights=[rng.normal(size=(8, 2)), rng.normal(size=(1, 8))], biases=[rng.normal(size=8), np.zeros(1)])
+    number = 60
+    inputs = dcembed.AffineInputs(np.kron(np.eye(number), [[1.0], [0.0]]) @ np.eye(number, 2 * number), rng.normal(size=(number, 2)))
+    program = dcembed.Program(
+        cost=np.repeat([0.0, -1.0], number),
+        rows=np.repeat([1.0, 0.0], number)[None],
+        row_ub=0.3 * number,
+        lb=np.repeat([0.0, -np.inf], number),
+        ub=np.repeat([1.0, np.inf], number),
+    )
+    embedding = dcembed.Embedding(net, inputs, np.arange(number, 2 * number)[:, None])
+    case = Case(program, [embedding], np.tile(np.arange(number), 2))
+    values = {}
+    for limit in (10_000, 40):
+        monkeypatch.setattr(generator, "MAX_RELAXED", limit)
+        task, clock, rng = task_of(case), Clock(np.inf), np.random.default_rng(1)
+        state = begin(task)
+        for _ in range(9):
+            state = relax(task, price(task, state, state.prices, rng, clock), clock)
+        assert task.is_sampled == (limit == 40)
+        w = recombine(task, state, None, Kind.QUICK, Limits())
+        point = measure_point(task.layout.embedded, w)
+        assert point.is_feasible(task.problem.options.feasibility_tol)
+        values[limit] = point.objective
+    assert values[40] == pytest.approx(values[10_000], rel=0.05)

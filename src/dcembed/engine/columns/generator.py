@@ -33,6 +33,8 @@ MAX_POINTS = 12
 TOLERANCE_SHARE = 0.1
 # What missing a link costs, and a block that has no point, in relation to what all blocks could pay.
 FIRMNESS = 20.0
+# More blocks than these have their prices from half as many, drawn anew in every round: 100,000 rows take a solver minutes.
+MAX_RELAXED = 20_000
 # What drawn points that do not hold are charged for it, in relation to the values of blocks.
 CHARGE = 1e3
 
@@ -79,6 +81,18 @@ class Task:
         """What a piece may violate."""
         return TOLERANCE_SHARE * self.problem.options.feasibility_tol
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a relaxed master over all blocks takes too long; a sample is of use where nothing but blocks is in the links."""
+        return self.layout.num_blocks > MAX_RELAXED and bool(self.layout.is_inside.all())
+
+    def sample(self, number: int) -> Array | None:
+        """The blocks whose relaxed master gives the prices of a round, in order; None for all."""
+        if not self.is_sampled:
+            return None
+        rng = np.random.default_rng([self.problem.options.seed, number])
+        return np.sort(rng.choice(self.layout.num_blocks, MAX_RELAXED // 2, replace=False))
+
     @cached_property
     def fair_prices(self) -> Array:
         """At which a block that takes all it can of a link pays for it as much as its columns can bring: shape (L,)."""
@@ -115,16 +129,26 @@ def price(task: Task, state: State, prices: Array, rng: np.random.Generator, clo
 
 
 def relax(task: Task, state: State, clock: Clock) -> State:
-    """New prices from the relaxed master; points that are far from being of use are dropped."""
-    layout = task.layout
-    master = build_master(layout, state.pool, firm_prices(task, state), open_cost(state.pool))
+    """New prices from the relaxed master, with very many blocks from that of a sample; points that are far from being of use are dropped."""
+    layout, sample = task.layout, task.sample(state.number)
+    some = state.pool if sample is None else choose(state.pool, np.flatnonzero(np.isin(state.pool.block, sample)))
+    master = build_master(layout, some, firm_prices(task, state), open_cost(state.pool), sample)
     solution = solve_master(task.problem, relaxed(master.program), clock.limits())
     prices = read_prices(layout, master, solution)
     if prices is None or solution.x is None:
         return state
-    pool = keep_best(replace(state.pool, share=master.shares(solution.x)), prices, MAX_POINTS)
+    share = master.shares(solution.x) if sample is None else _best_shares(layout, state.pool, prices)
+    pool = keep_best(replace(state.pool, share=share), prices, MAX_POINTS)
     smoothed = SMOOTHING * state.prices + (1.0 - SMOOTHING) * prices
-    return replace(state, pool=pool, prices=smoothed, exact=prices, value=master.program.objective(solution.x))
+    value = master.program.objective(solution.x) * (1.0 if sample is None else layout.num_blocks / sample.size)
+    return replace(state, pool=pool, prices=smoothed, exact=prices, value=value)
+
+
+def _best_shares(layout: Layout, pool: Pool, prices: Array) -> Array:
+    """One for the best point of each block at these prices, else zero: shape (K,)."""
+    share, best = np.zeros(pool.size), best_points(layout, pool, prices)
+    share[best[best >= 0]] = 1.0
+    return share
 
 
 def firm_prices(task: Task, state: State) -> Array:

@@ -66,13 +66,17 @@ class Master:
         return shares
 
 
-def build_master(layout: Layout, pool: Pool, penalty: Array, open_cost: float) -> Master:
-    """The master over a pool, with a price of what links are missed by (L,) and one for blocks without a point."""
+def build_master(layout: Layout, pool: Pool, penalty: Array, open_cost: float, sample: Array | None = None) -> Master:
+    """The master over a pool, with a price of what links are missed by (L,) and one for blocks without a point.
+
+    `sample` has the blocks that it is about, in order, where it is not about all; they have their share of the links.
+    """
     others, links = np.flatnonzero(~layout.is_inside), layout.links
     alone, number = other_program(layout, others), np.bincount(pool.block, minlength=layout.num_blocks)
-    is_open, missing = number[pool.block] > 1, np.flatnonzero(number == 0)
+    blocks = np.arange(layout.num_blocks) if sample is None else sample
+    is_open, missing = number[pool.block] > 1, blocks[number[blocks] == 0]
     columns, single = choose(pool, np.flatnonzero(is_open)), np.flatnonzero(~is_open)
-    size, num_links, several = columns.size, links.num_links, np.flatnonzero(number != 1)
+    size, num_links, several = columns.size, links.num_links, blocks[number[blocks] != 1]
     extra = size + 2 * num_links + missing.size
     ub = np.concatenate([np.ones(size), np.full(2 * num_links, np.inf), np.ones(missing.size)])
     cost = np.concatenate([columns.cost, penalty, penalty, np.full(missing.size, open_cost)])
@@ -83,9 +87,10 @@ def build_master(layout: Layout, pool: Pool, penalty: Array, open_cost: float) -
     place = others.size + np.concatenate([np.arange(size), size + 2 * num_links + np.arange(missing.size)])
     row = np.searchsorted(several, np.concatenate([columns.block, missing]))
     choice = sp.csr_array((np.ones(place.size), (row, place)), shape=(several.size, others.size + extra))
-    one, used = np.ones(several.size), layout.link_constant + pool.use.T @ (~is_open).astype(np.float64)
+    one, used, share = np.ones(several.size), pool.use.T @ (~is_open).astype(np.float64), blocks.size / layout.num_blocks
     rows = sp.csr_array(sp.vstack([linking, choice], format="csr"))
-    lb, ub = np.concatenate([links.lb - used, one]), np.concatenate([links.ub - used, one])
+    link_lb, link_ub = (share * (side - layout.link_constant) - used for side in (links.lb, links.ub))
+    lb, ub = np.concatenate([link_lb, one]), np.concatenate([link_ub, one])
     return Master(add_rows(program, rows, lb, ub), others, alone.num_rows, pool, is_open)
 
 

@@ -23,6 +23,8 @@ from dcembed.solvers.base import Limits
 POINTS_A_BLOCK = 3.0
 # Points at most beside the best of each block.
 MAX_FURTHER = 10_000
+# Points of blocks that are open where prices come from a sample.
+MAX_OPEN = 15_000
 # What missing a link costs in a lenient master, in relation to its price.
 LENIENCY = 5.0
 # How much of a block the relaxed master may leave to others and have decided for it.
@@ -46,7 +48,7 @@ def recombine(
     """
     layout, pool = task.layout, state.pool
     begin = _places(layout, pool, known) if known is not None and kind is Kind.STRICT else None
-    kept = _still_open(layout, pool) if kind is Kind.QUICK else _most_useful(layout, state)
+    kept = _still_open(task, state) if kind is Kind.QUICK else _most_useful(layout, state)
     kept = kept if begin is None else np.union1d(kept, begin)
     lenient = LENIENCY * np.maximum(np.abs(state.exact), task.fair_prices)
     penalty = lenient if kind is Kind.LENIENT else firm_prices(task, state)
@@ -68,11 +70,18 @@ def _places(layout: Layout, pool: Pool, w: Array) -> Array | None:
     return places if (places >= 0).all() else None
 
 
-def _still_open(layout: Layout, pool: Pool) -> Array:
-    """The points that the relaxed master has chosen, and all points of blocks for which it has not decided."""
+def _still_open(task: Task, state: State) -> Array:
+    """The points that the relaxed master has chosen, and all points of blocks for which it has not decided.
+
+    Of a sample it decides for no other block: there those are open that are nearest to another choice.
+    """
+    layout, pool = task.layout, state.pool
     decided = np.zeros(layout.num_blocks, dtype=bool)
     chosen = pool.share > 1.0 - DECIDED
     decided[pool.block[chosen]] = True
+    if task.is_sampled:
+        distance = np.where(chosen, np.inf, pool.value(state.exact) - best_values(layout, pool, state.exact)[pool.block])
+        decided[pool.block[np.argsort(distance, kind="stable")[:MAX_OPEN]]] = False
     return np.flatnonzero(chosen | ~decided[pool.block])
 
 
