@@ -104,7 +104,9 @@ def _break_archive(content: bytes, rng: random.Random) -> bytes:
             data = archive.read(entry)
             if entry is chosen and rng.random() < 0.1:
                 continue
-            broken.writestr(entry.filename, _break(data, rng) if entry is chosen else data, compress_type=zipfile.ZIP_DEFLATED)
+            # With its own name alone an entry would have the time of day in it.
+            dated = zipfile.ZipInfo(entry.filename)
+            broken.writestr(dated, _break(data, rng) if entry is chosen else data, compress_type=zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 
 
