@@ -83,7 +83,7 @@ def mutate(content: bytes, seed: int, name: str = "") -> bytes:
     """A broken copy. Of packed files (.npz, .gz) some are broken inside, where a checksum would else hide it."""
     rng = random.Random(seed)
     if name.endswith(".gz") and rng.random() < 0.5:
-        return gzip.compress(_break(gzip.decompress(content), rng))
+        return gzip.compress(_break(gzip.decompress(content), rng), mtime=0)
     if name.endswith(".npz") and rng.random() < 0.7:
         return _break_archive(content, rng)
     return _break(content, rng)
@@ -104,7 +104,7 @@ def _break_archive(content: bytes, rng: random.Random) -> bytes:
             data = archive.read(entry)
             if entry is chosen and rng.random() < 0.1:
                 continue
-            # With its own name alone an entry would have the time of day in it.
+            # By its name alone an entry would have the time of day in it.
             dated = zipfile.ZipInfo(entry.filename)
             broken.writestr(dated, _break(data, rng) if entry is chosen else data, compress_type=zipfile.ZIP_DEFLATED)
     return stream.getvalue()
