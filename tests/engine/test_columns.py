@@ -16,6 +16,7 @@ from dcembed.embedded.blocks import find_blocks
 from dcembed.embedded.point import measure_point
 from dcembed.engine.columns import generator
 from dcembed.engine.columns.batched_lp import Programs, solve_programs
+from dcembed.engine.columns.columns import Columns
 from dcembed.engine.columns.generator import Task, begin, hear, price, relax
 from dcembed.engine.columns.integers import find_choices
 from dcembed.engine.columns.layout import Layout, lay_out
@@ -244,3 +245,19 @@ def test_with_very_many_blocks_prices_come_from_a_sample(monkeypatch):
         assert point.is_feasible(task.problem.options.feasibility_tol)
         values[limit] = point.objective
     assert values[40] == pytest.approx(values[10_000], rel=0.05)
+
+
+def test_a_point_of_the_users_is_kept_whatever_happens_to_the_first_combination(monkeypatch):
+    case = block_case(4, 10)
+    options = dcembed.Options(search="converge", max_starts=1, max_iterations=4, verbose=False)
+    good = dcembed.solve(case.program, case.embeddings, options=options)
+    assert good.is_feasible
+
+    def fail(self):
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(Columns, "next", fail)
+    with pytest.raises(RuntimeError) as caught:
+        dcembed.solve(case.program, case.embeddings, start=good.x, options=options)
+    assert caught.value.result.objective <= good.objective + 1e-9
+    assert caught.value.result.is_feasible

@@ -43,7 +43,9 @@ class Columns:
         self._best: Point | None = None
         self._num_calls, self._num_steps = 0, 0
         for w in starts:
-            self.hear(measure_start(problem.embedded, w))
+            point = measure_start(problem.embedded, w)
+            journal.offer(point)
+            self.hear(point)
 
     def hear(self, point: Point | None) -> None:
         """Keep the pieces of a point of the whole problem."""

@@ -51,11 +51,6 @@ class Choices:
         """Which blocks go through all of their choices, mask of shape (B,)."""
         return self.counts <= FEW
 
-    @cached_property
-    def has_any(self) -> bool:
-        """Whether there are integers in blocks."""
-        return bool((self.number > 1).any())
-
     def numbered(self, choice: Array, values: Array) -> Array:
         """The columns of all blocks (B, width) with their integers at the choices of these numbers (B,), where there are few."""
         stride = np.cumprod(np.column_stack([np.ones(len(self.number)), self.number[:, :-1]]), axis=1)
