@@ -43,7 +43,7 @@ def kept_components(embedded: EmbeddedProgram, w) -> np.ndarray:
     """The unit part of G of every measurement at w, straight from the split."""
     total = np.zeros(embedded.restrictions.num_restrictions + 1)
     for measured in embedded.networks:
-        z = units(preactivations(measured.network, measured.points(w)))
+        z = units(measured.network, preactivations(measured.network, measured.points(w)))
         for t in range(measured.terms.block.size):
             terms = measured.terms
             value = sum(float(weight[terms.direction[t]] @ zl[terms.block[t]]) for weight, zl in zip(measured.split.convex, z, strict=True))

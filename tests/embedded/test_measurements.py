@@ -41,7 +41,7 @@ def linearized(measured, direction, point) -> float:
 
 
 def _weighted(weights, direction, measured, point) -> float:
-    active = units(preactivations(measured.network, point))
+    active = units(measured.network, preactivations(measured.network, point))
     return sum(float(weight[direction] @ z[0]) for weight, z in zip(weights, active, strict=True))
 
 

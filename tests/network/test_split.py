@@ -13,7 +13,7 @@ from strategies import networks, points, seeds
 
 def components(network, parts: Split, x) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """G, H (k, D) and the size of the sums behind them, which rounding is measured against."""
-    z = units(preactivations(network, x))
+    z = units(network, preactivations(network, x))
     affine = x @ parts.slope.T + parts.constant
     g = affine + sum((zl @ w.T for zl, w in zip(z, parts.convex, strict=True)), np.zeros_like(affine))
     h = sum((zl @ w.T for zl, w in zip(z, parts.concave, strict=True)), np.zeros_like(affine))
@@ -23,7 +23,7 @@ def components(network, parts: Split, x) -> tuple[np.ndarray, np.ndarray, np.nda
 
 def _condition(network, x) -> float:
     """How much larger than the units the sums inside the network are: cancellation costs that many digits."""
-    sources = [np.abs(x), *(np.abs(z) for z in units(preactivations(network, x)))]
+    sources = [np.abs(x), *(np.abs(z) for z in units(network, preactivations(network, x)))]
     worst = 1.0
     for stage in (*network.stages, network.output):
         total = np.abs(stage.bias) + sum((sources[s] @ np.abs(block).T for s, block in stage.weights.items()), np.zeros((1, 1)))

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.embedded.measurements import is_active, num_measurements
+from dcembed.embedded.measurements import num_measurements, unit_slopes
+from dcembed.network.activations import RELU
 from dcembed.network.affine import apply_affine
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.network import chunks, preactivations, units
@@ -43,7 +44,8 @@ class _NetworkOracle:
             for chunk in chunks(terms.block.size, network)
         ]
         self._direct = gather @ inputs[terms.direction]
-        self._active = [np.empty((measured.num_blocks, width), dtype=bool) for width in network.widths]
+        kinds = zip(network.widths, network.activations, strict=True)
+        self._slopes = [np.empty((measured.num_blocks, width), dtype=bool if kind is RELU else np.float64) for width, kind in kinds]
         # Entry e of the gradients is coefficient * (gradient of its part in its input).
         maps, rows = measured.maps, measured.rows_of(parts.map).reshape(-1)
         count = np.diff(maps.indptr)[rows]
@@ -59,9 +61,9 @@ class _NetworkOracle:
         for chunk in chunks(measured.num_blocks, network):
             points = measured.points(w, chunk)
             stages = preactivations(network, points)
-            outputs[chunk] = apply_affine(network.output, [points, *units(stages)])
-            for active, stage in zip(self._active, stages, strict=True):
-                active[chunk] = is_active(stage, on_at_kinks=True)
+            outputs[chunk] = apply_affine(network.output, [points, *units(network, stages)])
+            for kept, slope in zip(self._slopes, unit_slopes(network, stages), strict=True):
+                kept[chunk] = slope
         terms = measured.terms
         shares = np.einsum("to,to->t", self._directions, outputs[terms.block])
         return np.bincount(terms.measurement, shares, minlength=self._size)
@@ -70,7 +72,7 @@ class _NetworkOracle:
         """The entries of the gradients where `values` was asked last."""
         gradient = self._direct.copy()
         for chunk in self._chunks:
-            active = [stage[chunk.block] for stage in self._active]
+            active = [stage[chunk.block] for stage in self._slopes]
             gradient += backpropagate(self._measured.network, active, chunk.weights, chunk.gather)
         entries: Array = self._coefficient * gradient.reshape(-1)[self._source]
         return entries

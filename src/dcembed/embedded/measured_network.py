@@ -182,7 +182,7 @@ class MeasuredNetwork:
         values = np.empty((self.num_blocks, self.network.num_outputs))
         for chunk in chunks(self.num_blocks, self.network):
             points = self.points(w, chunk)
-            values[chunk] = apply_affine(self.network.output, [points, *units(self.preactivations(w, chunk, points))])
+            values[chunk] = apply_affine(self.network.output, [points, *units(self.network, self.preactivations(w, chunk, points))])
         return values
 
     def preactivations(self, w: Array, blocks: Array | slice, points: Array) -> list[Array]:

@@ -15,10 +15,11 @@ import scipy.sparse as sp
 from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_slopes, collapsed_units, collapsed_values, largest_units
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
+from dcembed.network.activations import RELU
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
-from dcembed.network.network import chunks, units
+from dcembed.network.network import Network, chunks, units
 from dcembed.program.derive import widened
 from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
@@ -184,7 +185,7 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
         stages = plain.preactivations(w, block, plain.points(w, block))
-        values, active = units(stages), [is_active(a, on_at_kinks) for a in stages]
+        values, active = units(network, stages), unit_slopes(network, stages, on_at_kinks)
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = [weight[direction] for weight in component]
@@ -204,6 +205,12 @@ def _sweep_collapsed(
     for total, height, gradient in zip(swept, collapsed_units(collapsed, inputs, weights), gradients, strict=True):
         np.add.at(total.height, collapsed.part, height)
         np.add.at(total.gradient, collapsed.part, gradient)
+
+
+def unit_slopes(network: Network, preactivation: Sequence[Array], on_at_kinks: bool = True) -> list[Array]:
+    """The slopes of the units of every stage; of a ReLU, whether it counts as active."""
+    pairs = zip(network.activations, preactivation, strict=True)
+    return [is_active(stage, on_at_kinks) if activation is RELU else activation.slope(stage) for activation, stage in pairs]
 
 
 def is_active(preactivation: Array, on_at_kinks: bool) -> Array:

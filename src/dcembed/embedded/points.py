@@ -11,6 +11,7 @@ from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_sl
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.embedded.measurements import num_measurements
+from dcembed.network.activations import RELU
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.chunks import slices
 from dcembed.network.network import evaluate, preactivations
@@ -125,7 +126,8 @@ def _collapsed_gradient(measured: MeasuredNetwork, collapsed: Collapsed, w: Arra
 def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
     network, size = measured.network, w.shape[0]
     nu = (measured.usage.T @ weights[:, : measured.usage.shape[0]].T).T.reshape(-1, network.num_outputs)
-    active = [stage > 0 for stage in preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))]
+    before = preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))
+    active = [stage > 0 if kind is RELU else kind.slope(stage) for kind, stage in zip(network.activations, before, strict=True)]
     units, slope, _ = measure(network, nu)
     # A network without stages is affine.
     total = backpropagate(network, active, units) + slope if network.stages else slope

@@ -23,7 +23,7 @@ def build_shared(embedded: EmbeddedProgram) -> Epigraph:
 
 def shared_values(embedded: EmbeddedProgram, w: Array) -> Array:
     """The smallest auxiliary columns at w, the units themselves: they minimize every G at once."""
-    stages = [z for measured in embedded.networks for z in units(preactivations(measured.network, measured.points(w)))]
+    stages = [z for measured in embedded.networks for z in units(measured.network, preactivations(measured.network, measured.points(w)))]
     return np.concatenate([np.zeros(0), *(z.reshape(-1) for z in stages)])
 
 

@@ -103,7 +103,7 @@ def _deep_stages(network: Network) -> list[int]:
 def _values(measured: MeasuredNetwork, w: Array) -> Array:
     """G and H of every unit at w, from eta_l = sum_m A_lm^- z_m + |A_lm| eta_m, H = eta, G = z + eta."""
     network = measured.network
-    z = units(preactivations(network, measured.points(w)))
+    z = units(network, preactivations(network, measured.points(w)))
     eta: list[Array] = []
     for stage in network.stages:
         value = np.zeros((measured.num_blocks, stage.num_rows))

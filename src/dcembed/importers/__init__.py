@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -14,7 +14,9 @@ import numpy as np
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError
 from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape
+from dcembed.importers.request import Request
 from dcembed.network.network import Network
+from dcembed.reading import as_names
 
 __all__ = ["load_network", "save_network"]
 
@@ -26,7 +28,7 @@ class Importer:
     Parameters
     ----------
     name
-        The adapter is the module `<name>_`; its `load(model, input_shape)` returns a checked Network.
+        The adapter is the module `<name>_`; its `load(model, request)` returns a checked Network.
     package
         The package that the adapter wraps; models are recognised by it. It is also the name of the extra. None for plain numpy.
     suffixes
@@ -58,7 +60,14 @@ PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".sav",
 KERAS_FILES = (".keras", ".h5", ".hdf5")
 
 
-def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) -> Network:
+def load_network(
+    model: Any,
+    *,
+    input_shape: int | Sequence[int] | None = None,
+    inputs: Sequence[str] | Mapping[str, Any] | None = None,
+    outputs: str | Sequence[str] | None = None,
+    architecture: Any = None,
+) -> Network:
     """Read a trained network and check it against its framework.
 
     Parameters
@@ -67,6 +76,14 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
         A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it.
+    inputs
+        Where a model has several inputs: the names of those that become inputs of the network, one after the other. A mapping may give
+        values to those that are constants, and None to the others. All inputs by default.
+    outputs
+        Where a model has several outputs: the name, or names, of those that become predictions; all of them by default.
+        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end.
+    architecture
+        What is done with the weights in a .safetensors or .npz file that holds nothing but weights: the names of the activations.
 
     Returns
     -------
@@ -89,13 +106,28 @@ def load_network(model: Any, *, input_shape: int | Sequence[int] | None = None) 
       layer 1, '1': Tanh
     ...
     """
-    shape = parse_input_shape(input_shape)
+    request = _read_request(input_shape, inputs, outputs, architecture)
     if isinstance(model, Network):
         return model
     if isinstance(model, str | Path):
-        return _load_file(Path(model), shape)
-    network: Network = _import_adapter(_match_object(model)).load(model, shape)
+        return _load_file(Path(model), request)
+    network: Network = _import_adapter(_match_object(model)).load(model, request)
     return network
+
+
+def _read_request(input_shape: Any, inputs: Any, outputs: Any, architecture: Any) -> Request:
+    fixed = {name: value for name, value in inputs.items() if value is not None} if isinstance(inputs, Mapping) else None
+    free = [name for name in inputs if not fixed or name not in fixed] if inputs is not None else None
+    logits = isinstance(outputs, str) and outputs == "logits"
+    named = [outputs] if isinstance(outputs, str) else outputs
+    return Request(
+        input_shape=parse_input_shape(input_shape),
+        inputs=None if free is None else as_names(free, "load_network: inputs"),
+        fixed=fixed or None,
+        outputs=None if named is None or logits else as_names(named, "load_network: outputs"),
+        logits=logits,
+        architecture=architecture,
+    )
 
 
 def open_onnx(path: Path) -> Any:
@@ -105,13 +137,13 @@ def open_onnx(path: Path) -> Any:
     return importlib.import_module("dcembed.importers.onnx_files").read_file(path)
 
 
-def _load_file(path: Path, shape: tuple[int, ...] | None) -> Network:
+def _load_file(path: Path, request: Request) -> Network:
     """Read a file. Whatever a package says of bytes that are not what they should be, the file is what is wrong."""
     adapter = _import_adapter(_match_path(path))
     try:
         # Numbers that overflow or are none are found, and named, when the network is built.
         with np.errstate(all="ignore"):
-            network: Network = adapter.load(path, shape)
+            network: Network = adapter.load(path, request)
     except DcembedError:
         raise
     except Exception as error:

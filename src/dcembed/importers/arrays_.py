@@ -24,14 +24,17 @@ import scipy.sparse as sp
 from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check, draw_points
+from dcembed.importers.request import Request
+from dcembed.network.activations import ACTIVATIONS, RELU, Activation, find_activation
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 from dcembed.network.network import Network
 from dcembed.reading import as_path, require
 from dcembed.writing import write_whole
 
-# Counted up when the keys of save_network change their meaning.
-FORMAT_VERSION = 1
+# Counted up when the keys of save_network change their meaning. Files of the first format have ReLU units alone.
+FORMAT_VERSION = 2
+READ_VERSIONS = (1, 2)
 FORMAT_KEY = "dcembed_format"
 
 # Weights hardly shrink. A file that grows by more than this, and to more than these bytes, holds no trained network.
@@ -57,8 +60,9 @@ DAMAGES = (
 )
 
 
-def load(path: Path, input_shape: tuple[int, ...] | None) -> Network:
+def load(path: Path, request: Request) -> Network:
     """Read an .npz file; the number of inputs follows from the weights, so `input_shape` is not needed."""
+    request.allow_only(".npz file")
     arrays = _read(path)
     return _load_saved(arrays, path) if FORMAT_KEY in arrays else _load_layers(arrays, path)
 
@@ -88,6 +92,8 @@ def save_network(network: Network, path: str | Path) -> None:
     arrays |= {"check_points": points, "check_values": network(points)}
     if network.input_names is not None:
         arrays["input_names"] = np.array(network.input_names, dtype=np.str_)
+    for index, activation in enumerate(network.activations, start=1):
+        arrays |= _pack_activation(activation, f"layer{index}")
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
     # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
@@ -218,6 +224,21 @@ def _pack(affine: Affine, name: str) -> Iterator[tuple[str, Array]]:
             yield from ((f"{key}.{part}", np.asarray(getattr(block, part))) for part in ("data", "indices", "indptr", "shape"))
 
 
+def _pack_activation(activation: Activation, name: str) -> dict[str, Array]:
+    """By its name in the table: what it computes is not in the file."""
+    if ACTIVATIONS.get(activation.name) is None or find_activation(activation.name, activation.parameters) != activation:
+        raise InputError(f"save_network keeps activations by their names, and '{activation}' is not one of {', '.join(ACTIVATIONS)}.")
+    return {f"{name}.activation": np.array(activation.name, dtype=np.str_), f"{name}.parameters": np.array(activation.parameters)}
+
+
+def _unpack_activation(arrays: Mapping[str, Array], name: str) -> Activation:
+    if f"{name}.activation" not in arrays:
+        return RELU
+    return find_activation(
+        str(_numbers(arrays, f"{name}.activation", "U")), _numbers(arrays, f"{name}.parameters", "f").reshape(-1).tolist()
+    )
+
+
 def _unpack(arrays: Mapping[str, Array], name: str) -> Affine:
     sources = sorted({int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d{{1,9}})\.", key))})
     return Affine({source: _unpack_block(arrays, f"{name}.source{source}") for source in sources}, _numbers(arrays, f"{name}.bias", "f"))
@@ -243,16 +264,17 @@ def _numbers(arrays: Mapping[str, Array], key: str, kinds: str) -> Array:
 
 def _load_saved(arrays: Mapping[str, Any], path: Path) -> Network:
     version = arrays[FORMAT_KEY]
-    if version.shape != () or version.dtype.kind not in "iu" or version != FORMAT_VERSION:
+    if version.shape != () or version.dtype.kind not in "iu" or version not in READ_VERSIONS:
         raise NetworkError(
-            f"{path} has format {version} of save_network; this version of dcembed reads format {FORMAT_VERSION}. "
+            f"{path} has format {version} of save_network; this version of dcembed reads formats {' and '.join(map(str, READ_VERSIONS))}. "
             "Update dcembed, or save the network again."
         )
     try:
         num_stages, num_inputs = (int(_numbers(arrays, key, "iu")) for key in ("num_stages", "num_inputs"))
         layers = [_unpack(arrays, f"layer{index}") for index in range(1, num_stages + 2)]
         names = tuple(map(str, _numbers(arrays, "input_names", "U").reshape(-1))) if "input_names" in arrays else None
-        network = Network(num_inputs, tuple(layers[:-1]), layers[-1], names)
+        activations = tuple(_unpack_activation(arrays, f"layer{index}") for index in range(1, num_stages + 1))
+        network = Network(num_inputs, tuple(layers[:-1]), layers[-1], names, activations)
         points, values = _numbers(arrays, "check_points", "f"), _numbers(arrays, "check_values", "f")
         if points.ndim != 2 or points.shape[1] != num_inputs or values.shape != (len(points), network.num_outputs) or not points.size:
             raise ValueError(f"check_points and check_values have shapes {points.shape} and {values.shape}")

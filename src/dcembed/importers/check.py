@@ -9,6 +9,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
+from dcembed.network.activations import Activation
 from dcembed.network.affine import Affine
 from dcembed.network.network import Network, preactivations, units
 from dcembed.network.split import negative_part, positive_part
@@ -94,16 +95,22 @@ def draw_points(network: Network, precision: str = "float64") -> Array:
 def magnitude(network: Network, points: Array) -> Array:
     """What rounding errors in the predictions are proportional to, per point; shape (k,)."""
     before = preactivations(network, points)
-    local = [points, *units(before)]
+    local = [points, *units(network, before)]
     carried = [np.abs(points)]
     largest = np.zeros(len(points))
     for index, affine in enumerate((*network.stages, network.output)):
         total = _absolute_sum(affine, carried)
         largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
-        carried.append(total * (before[index] > 0) if index < len(before) else total)
+        carried.append(_carry(network.activations[index], before[index], total) if index < len(before) else total)
     smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
     usual: Array = np.maximum(smaller, FLOOR * smaller[np.isfinite(smaller)].max(initial=0.0))
     return usual
+
+
+def _carry(activation: Activation, before: Array, total: Array) -> Array:
+    """What errors in the units are proportional to: those of their pre-activations, or the rounding of their own values."""
+    larger: Array = np.maximum(total * np.abs(activation.slope(before)), np.abs(activation.value(before)))
+    return larger
 
 
 def _absolute_sum(affine: Affine, sources: list[Array]) -> Array:

@@ -17,19 +17,21 @@ from dcembed.importers import operations as ops
 from dcembed.importers.check import TOLERANCE, check
 from dcembed.importers.lowering import Layer, Lowering, find_handler, unknown_input
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.importers.request import Request
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
 
 
-def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:
+def load(model: Any, request: Request) -> Network:
     """Read a Keras model."""
+    request.allow_only("Keras model")
     if not isinstance(model, keras.Model):
         raise InputError(f"A Keras object of type {type(model).__name__} is not a model. Pass a Sequential or functional keras.Model.")
     if isinstance(model, keras.Sequential) and not model.layers:
         raise NetworkError("The network is empty: the Keras model has no layer. Pass a model with at least one.")
     if not model.built:
         raise NetworkError("The Keras model has no weights yet. Build it (model.build((None, number_of_inputs))), train it, then load it.")
-    shape = _read_shape(model, input_shape)
+    shape = _read_shape(model, request.input_shape)
     walk = _Walk(None if shape is None else (1, *shape))
     output = walk.run(model, walk.lowering.input, "")
     walk.lowering.raise_problems()

@@ -24,6 +24,7 @@ from dcembed.importers.onnx_files import FLOAT_TYPES, check_proto, in_double, re
 from dcembed.importers.onnx_folding import FOLDED, fold
 from dcembed.importers.onnx_functions import inline
 from dcembed.importers.onnx_operations import OPERATORS
+from dcembed.importers.request import Request
 from dcembed.network.growth import growth_of
 from dcembed.network.network import Network
 
@@ -48,14 +49,15 @@ class _Input:
     batch: int | None
 
 
-def load(source: Any, input_shape: tuple[int, ...] | None) -> Network:
+def load(source: Any, request: Request) -> Network:
     """Read an ONNX file or ModelProto."""
+    request.allow_only("ONNX model")
     model = in_double(inline(read_file(source) if isinstance(source, Path) else check_proto(source)))
     graph = model.graph
     proto, output = _only_input(graph), _only_output(graph)
     if not graph.node:
         raise NetworkError("The network is empty: the ONNX graph has no node. Pass a model with at least one layer.")
-    point = _read_input(proto, input_shape)
+    point = _read_input(proto, request.input_shape)
     lowering, values = _walk(model, proto.name, point)
     lowering.raise_problems()
     if point is None:

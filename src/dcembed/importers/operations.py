@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import NetworkError
+from dcembed.network.activations import RELU, Activation
+from dcembed.network.activations.smooth import square
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder, Tensor
 
@@ -77,17 +79,33 @@ def negate(builder: NetworkBuilder, value: Value) -> Value:
 
 
 def multiply(builder: NetworkBuilder, left: Value, right: Value) -> Value:
-    """left * right; at most one of them is computed."""
+    """left * right; where both are computed, ((left + right)^2 - (left - right)^2) / 4."""
     if isinstance(right, Tensor):
         left, right = right, left
     if not isinstance(left, Tensor):
         product: Array = np.asarray(left) * np.asarray(right)
         return product
     if isinstance(right, Tensor):
-        raise Unsupported("multiplies two computed values")
+        return _product(builder, left, right)
     factor = np.asarray(right, dtype=np.float64)
     wide, _ = broadcast(builder, left, factor)
     return builder.scale(wide, factor)
+
+
+def _product(builder: NetworkBuilder, left: Tensor, right: Tensor) -> Tensor:
+    left, right = broadcast(builder, left, right)
+    if left.affine is right.affine:
+        return builder.activate(left, square())
+    total, gap = builder.add(left, right), builder.add(left, builder.scale(right, -1.0))
+    # One stage for both, so that products of many entries stay few stages.
+    both = builder.activate(builder.concat([_flat(builder, total), _flat(builder, gap)]), square())
+    size = total.affine.num_rows
+    signs = sp.hstack([sp.eye_array(size), -sp.eye_array(size)], format="csr") * 0.25
+    return builder.reshape(builder.linear(both, signs), total.shape)
+
+
+def _flat(builder: NetworkBuilder, value: Tensor) -> Tensor:
+    return builder.reshape(value, (value.affine.num_rows,))
 
 
 def divide(builder: NetworkBuilder, left: Value, right: Value) -> Value:
@@ -131,7 +149,12 @@ def _times_matrix(builder: NetworkBuilder, value: Tensor, matrix: Array) -> Tens
 
 def relu(builder: NetworkBuilder, value: Value) -> Value:
     """max(value, 0)."""
-    return builder.relu(value) if isinstance(value, Tensor) else np.maximum(value, 0.0)
+    return activate(builder, value, RELU)
+
+
+def activate(builder: NetworkBuilder, value: Value, activation: Activation) -> Value:
+    """A function of every entry."""
+    return builder.activate(value, activation) if isinstance(value, Tensor) else activation.value(np.asarray(value, dtype=np.float64))
 
 
 def leaky_relu(builder: NetworkBuilder, value: Value, slope: Value | float) -> Tensor:

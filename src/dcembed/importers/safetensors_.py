@@ -19,14 +19,16 @@ from dcembed.arrays import Array
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.arrays_ import build_chain, evaluate_chain
 from dcembed.importers.check import check
+from dcembed.importers.request import Request
 from dcembed.network.network import Network
 
 # Beginnings of chains that are looked at, a fraction of a second's work, and layers that a message lists.
 MOST_STEPS, MOST_SHOWN = 20_000, 20
 
 
-def load(path: Path, input_shape: tuple[int, ...] | None) -> Network:
+def load(path: Path, request: Request) -> Network:
     """Read a .safetensors file; the number of inputs follows from the weights, so `input_shape` is not needed."""
+    request.allow_only("safetensors file")
     arrays = _read(path)
     if not arrays:
         raise NetworkError(f"The network is empty: {path} holds no arrays.")

@@ -26,12 +26,14 @@ from dcembed.importers import operations as ops
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Layer, Lowering
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.importers.request import Request
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
 
 
-def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:
+def load(model: Any, request: Request) -> Network:
     """Read a fitted estimator; the number of inputs is known from the fit, so `input_shape` is not needed."""
+    request.allow_only("scikit-learn model")
     steps = list(_steps(model, ""))
     if not steps:
         raise NetworkError(

@@ -17,6 +17,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Lowering, unknown_input
+from dcembed.importers.request import Request
 from dcembed.importers.torch_graph import describe, fetch, find_operation, follow_inplace, infer_shape
 from dcembed.importers.torch_operations import ACCEPTED
 from dcembed.network.builder import Tensor
@@ -35,8 +36,9 @@ class _OneInput(nn.Module):  # type: ignore[misc]
         return self.model(x)
 
 
-def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:
+def load(model: Any, request: Request) -> Network:
     """Read a torch module."""
+    request.allow_only("torch model")
     if not isinstance(model, nn.Module):
         raise InputError(
             f"A torch object of type {type(model).__name__} is not a model. Pass the nn.Module itself, for example nn.Sequential."
@@ -46,7 +48,7 @@ def load(model: Any, input_shape: tuple[int, ...] | None) -> Network:
     _check_signature(model)
     root = _OneInput(_copy(model))
     graph = _trace(root)
-    shape = input_shape or infer_shape(graph, root)
+    shape = request.input_shape or infer_shape(graph, root)
     lowering, output = _walk(graph, root, shape)
     lowering.raise_problems()
     if shape is None:

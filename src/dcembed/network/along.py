@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.network.activations import RELU
 from dcembed.network.affine import Affine
 from dcembed.network.network import Network
 
@@ -23,11 +24,12 @@ def measured_along(network: Network, directions: Array) -> Network:
     >>> low.item(), high.item()
     (-6.0, -2.0)
     """
-    size, output = directions.shape[0], turned_along(network, directions).output
-    return Network(network.num_inputs, (*network.stages, output), Affine({len(network.stages) + 1: np.eye(size)}, np.zeros(size)))
+    further = Affine({len(network.stages) + 1: np.eye(directions.shape[0])}, np.zeros(directions.shape[0]))
+    output = turned_along(network, directions).output
+    return Network(network.num_inputs, (*network.stages, output), further, activations=(*network.activations, RELU))
 
 
 def turned_along(network: Network, directions: Array) -> Network:
     """The network whose predictions are directions @ predictions."""
     weights = {source: directions @ block for source, block in network.output.weights.items()}
-    return Network(network.num_inputs, network.stages, Affine(weights, directions @ network.output.bias))
+    return Network(network.num_inputs, network.stages, Affine(weights, directions @ network.output.bias), activations=network.activations)

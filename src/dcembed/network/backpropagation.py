@@ -1,4 +1,4 @@
-"""The masked backward pass, batched over points."""
+"""The backward pass, batched over points."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dcembed.arrays import Array
 from dcembed.network.network import Network
 
 
-def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[Array], gather: sp.csr_array | None = None) -> Array:
-    """Gradient in x of sum_m weights_m' z_m on the linear piece given by `active`.
+def backpropagate(network: Network, slopes: Sequence[Array], weights: Sequence[Array], gather: sp.csr_array | None = None) -> Array:
+    """Gradient in x of sum_m weights_m' z_m, where the units have these slopes.
 
     For the unit weights of a convex component G_r or H_r (or a nonnegative combination of them) this
     is a subgradient at every x, also on a kink: with u = z(x), the masked weights are an optimal dual
@@ -20,8 +20,8 @@ def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[A
 
     Parameters
     ----------
-    active
-        For each stage, where a_l > 0 (at a_l = 0 either way), shape (t, width).
+    slopes
+        For each stage the slopes phi_l'(a_l), shape (t, width); of ReLU units where a_l > 0 (at a_l = 0 either way).
     weights
         For each stage, the weight of each unit, shape (t, width).
     gather
@@ -46,7 +46,7 @@ def backpropagate(network: Network, active: Sequence[Array], weights: Sequence[A
     size = gather.shape[0] if gather is not None else adjoint[0].shape[0] if adjoint else 0
     gradient = np.zeros((size, network.num_inputs))
     for index in range(len(network.stages) - 1, -1, -1):
-        flow = adjoint[index] * active[index]
+        flow = adjoint[index] * slopes[index]
         for source, block in network.stages[index].weights.items():
             if source > 0:
                 adjoint[source - 1] = adjoint[source - 1] + flow @ block

@@ -1,6 +1,6 @@
 """Lower a computation graph to skip form, one operation at a time.
 
-Importers walk their framework's graph and call these operations; none of them knows ReLU units.
+Importers walk their framework's graph and call these operations; none of them knows stages.
 A `Tensor` is a symbolic value, affine in the input and in the units made so far.
 """
 
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
+from dcembed.network.activations import RELU, Activation
 from dcembed.network.affine import Affine
 from dcembed.network.growth import UNLIMITED, Growth, num_stored, product_size, stored
 from dcembed.network.network import Network
@@ -33,7 +34,7 @@ class Tensor:
 
 
 class NetworkBuilder:
-    """Collects ReLU stages while a graph is walked.
+    """Collects stages while a graph is walked.
 
     Parameters
     ----------
@@ -64,6 +65,7 @@ class NetworkBuilder:
         if self._num_inputs > MOST_INPUTS:
             raise InputError(f"NetworkBuilder: input_shape is not accepted: {show(shape)} are more than {MOST_INPUTS} inputs.")
         self._stages: list[Affine] = []
+        self._activations: list[Activation] = []
         self.input = Tensor(Affine({0: sp.eye_array(self._num_inputs, format="csr")}, np.zeros(self._num_inputs)), shape)
 
     def linear(self, value: Tensor, weight: Matrix, bias: Array | None = None) -> Tensor:
@@ -94,8 +96,22 @@ class NetworkBuilder:
 
     def relu(self, value: Tensor) -> Tensor:
         """max(value, 0): one new stage."""
+        return self.activate(value, RELU)
+
+    def activate(self, value: Tensor, activation: Activation) -> Tensor:
+        """An activation of every entry: one new stage.
+
+        Examples
+        --------
+        >>> from dcembed.network.activations import find_activation
+        >>> builder = NetworkBuilder((1,))
+        >>> builder.finish(builder.activate(builder.input, find_activation("tanh")))
+        Network(1 inputs -> 1 tanh -> 1 outputs)
+        """
         _require_tensors(value)
+        require(activation, Activation, "NetworkBuilder: activation")
         self._stages.append(value.affine)
+        self._activations.append(activation)
         size = value.affine.num_rows
         return Tensor(Affine({len(self._stages): sp.eye_array(size, format="csr")}, np.zeros(size)), value.shape)
 
@@ -194,7 +210,8 @@ class NetworkBuilder:
                     pending.append(self._stages[source - 1])
         number = {0: 0} | {source: index for index, source in enumerate(sorted(used), start=1)}
         stages = tuple(_renumber(self._stages[source - 1], number) for source in sorted(used))
-        return Network(self._num_inputs, stages, _renumber(output.affine, number))
+        activations = tuple(self._activations[source - 1] for source in sorted(used))
+        return Network(self._num_inputs, stages, _renumber(output.affine, number), activations=activations)
 
 
 def _require_tensors(*values: Tensor) -> None:

@@ -1,9 +1,9 @@
-"""The network in skip form: stages of ReLU units over an input and one another, and its forward pass.
+"""The network in skip form: stages of units over an input and one another, and its forward pass.
 
-    a_l = sum_{m<l} A_lm z_m + B_l x + b_l,    z_l = max(a_l, 0),    f = sum_m C_m z_m + D x + e
+    a_l = sum_{m<l} A_lm z_m + B_l x + b_l,    z_l = phi_l(a_l),    f = sum_m C_m z_m + D x + e
 
-Source 0 is the input x, source m = 1..L the units z_m of stage m. A convolution is a sparse block,
-a max-pooling a few more stages, a skip connection one more block.
+Source 0 is the input x, source m = 1..L the units z_m of stage m; phi_l is max(a, 0) or another activation. A convolution is a sparse
+block, a max-pooling a few more stages, a skip connection one more block.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
+from dcembed.network.activations import RELU, Activation
 from dcembed.network.affine import Affine, apply_affine, check_affine
 from dcembed.network.chunks import slices
 from dcembed.reading import as_names, as_numbers, as_whole, require, require_all, require_iterable
@@ -26,7 +27,7 @@ CHUNK_ENTRIES = 500_000
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A trained piecewise-linear network as stages of ReLU units.
+    """A trained network as stages of units.
 
     Call it on points of shape (k, num_inputs) to get predictions of shape (k, num_outputs).
 
@@ -40,6 +41,8 @@ class Network:
         The predictions f; may use every source.
     input_names
         What the inputs are called where the model was trained on named columns; None where they have no names.
+    activations
+        phi_1..phi_L, what the units of each stage do with their pre-activations; ReLU in all of them where none is given.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class Network:
     stages: tuple[Affine, ...]
     output: Affine
     input_names: tuple[str, ...] | None = None
+    activations: tuple[Activation, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "num_inputs", as_whole(self.num_inputs, "Network: num_inputs"))
@@ -63,6 +67,8 @@ class Network:
         require(self.output, Affine, "Network: output")
         if self.input_names is not None:
             object.__setattr__(self, "input_names", as_names(self.input_names, "Network: input_names"))
+        activations = require_all(self.activations, Activation, "Network: activations")
+        object.__setattr__(self, "activations", activations or (RELU,) * len(self.stages))
         _check(self)
 
     @property
@@ -77,15 +83,21 @@ class Network:
 
     @property
     def num_hidden(self) -> int:
-        """N_hidden, the number of ReLU units."""
+        """N_hidden, the number of units."""
         return sum(self.widths)
+
+    @property
+    def is_piecewise_linear(self) -> bool:
+        """Whether all units are ReLU."""
+        return all(kind == RELU for kind in self.activations)
 
     def __call__(self, points: npt.ArrayLike) -> Array:
         """The predictions, as by `evaluate`."""
         return evaluate(self, points)
 
     def __repr__(self) -> str:
-        hidden = " -> ".join(str(width) for width in self.widths) or "no units"
+        named = zip(self.widths, self.activations, strict=True)
+        hidden = " -> ".join(str(width) if kind == RELU else f"{width} {kind}" for width, kind in named) or "no units"
         return f"Network({self.num_inputs} inputs -> {hidden} -> {self.num_outputs} outputs)"
 
 
@@ -127,7 +139,7 @@ def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike |
 def evaluate(network: Network, points: npt.ArrayLike) -> Array:
     """Predictions at `points` (k, num_inputs): shape (k, num_outputs). One point of shape (num_inputs,) gives (num_outputs,).
 
-    f = sum_m C_m z_m + D x + e with z_l = max(a_l, 0), a_l = sum_{m<l} A_lm z_m + B_l x + b_l.
+    f = sum_m C_m z_m + D x + e with z_l = phi_l(a_l), a_l = sum_{m<l} A_lm z_m + B_l x + b_l.
     """
     if not isinstance(points, np.ndarray) or points.dtype != np.float64:
         points = as_numbers(points, "Network: points")
@@ -136,7 +148,7 @@ def evaluate(network: Network, points: npt.ArrayLike) -> Array:
     batch = np.atleast_2d(points)
     values = np.empty((batch.shape[0], network.num_outputs))
     for chunk in chunks(batch.shape[0], network):
-        values[chunk] = apply_affine(network.output, [batch[chunk], *units(preactivations(network, batch[chunk]))])
+        values[chunk] = apply_affine(network.output, [batch[chunk], *units(network, preactivations(network, batch[chunk]))])
     return values if points.ndim == 2 else values[0]
 
 
@@ -157,15 +169,15 @@ def preactivations(network: Network, points: Array, first: Array | None = None) 
     """
     sources = [points]
     result: list[Array] = []
-    for stage in network.stages:
+    for stage, activation in zip(network.stages, network.activations, strict=True):
         result.append(first if first is not None and not result else apply_affine(stage, sources))
-        sources.append(np.maximum(result[-1], 0.0))
+        sources.append(activation.value(result[-1]))
     return result
 
 
-def units(preactivation: Sequence[Array]) -> list[Array]:
-    """The units z_l = max(a_l, 0)."""
-    return [np.maximum(stage, 0.0) for stage in preactivation]
+def units(network: Network, preactivation: Sequence[Array]) -> list[Array]:
+    """The units z_l = phi_l(a_l)."""
+    return [activation.value(stage) for activation, stage in zip(network.activations, preactivation, strict=True)]
 
 
 def _check(network: Network) -> None:
@@ -179,6 +191,8 @@ def _check(network: Network) -> None:
         raise NetworkError(
             f"The network has {network.num_inputs} inputs, but {len(names)} names for them, {len(set(names))} of them different."
         )
+    if len(network.activations) != len(network.stages):
+        raise NetworkError(f"The network has {len(network.stages)} stages, but {len(network.activations)} activations. Give one per stage.")
     for index, stage in enumerate((*network.stages, network.output), start=1):
         name = f"stage {index}" if index <= len(network.stages) else "the output layer"
         check_affine(stage, name, sizes)

@@ -1,0 +1,43 @@
+"""What the user asks of a model beside the model itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dcembed.errors import InputError
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a model is to be read; every field may be left open.
+
+    Parameters
+    ----------
+    input_shape
+        Shape of one point, without the batch axis.
+    inputs
+        Names of the inputs that are to be inputs of the network, in this order; None for all of them in the order of the model.
+    fixed
+        Names of inputs that are constants, and their values.
+    outputs
+        Names of the outputs that are to be predictions, in this order; None for all of them.
+    logits
+        Whether the predictions are to be what goes into the last sigmoid, softmax or log-softmax.
+    architecture
+        What is done with the weights of a file that holds nothing else: the names of the activations between its layers.
+    """
+
+    input_shape: tuple[int, ...] | None = None
+    inputs: tuple[str, ...] | None = None
+    fixed: Mapping[str, Any] | None = None
+    outputs: tuple[str, ...] | None = None
+    logits: bool = False
+    architecture: Any = None
+
+    def allow_only(self, kind: str, *names: str) -> None:
+        """Raise InputError if something is asked for that models of this kind do not know."""
+        for name in ("inputs", "fixed", "outputs", "architecture"):
+            if name not in names and getattr(self, name) is not None:
+                raise InputError(f"load_network: {'inputs' if name == 'fixed' else name} does not apply to a {kind}. Leave it out.")

@@ -1,0 +1,98 @@
+"""A function of one variable that units apply to their pre-activations."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.optimize
+
+from dcembed.arrays import Array
+
+Function = Callable[[Array], Array]
+
+# Where breaks and extremes are looked for on the pieces that have no end.
+FAR = 60.0
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A continuous function phi on the whole line which is convex or concave between finitely many breaks.
+
+    Two of them are the same if their names and parameters are: these are what a file keeps of it.
+
+    Parameters
+    ----------
+    name
+        Its name in the table, for messages and files.
+    value, slope, curvature
+        phi and its first two derivatives, entry by entry; the slope to the right where it jumps.
+    breaks
+        Where phi turns from convex to concave or back, and where its slope jumps; in rising order.
+    signs
+        On each piece between breaks, and before and after them: 1 where phi is convex, -1 where it is concave, 0 where it is straight.
+    parameters
+        What tells it from others of its name.
+    period
+        After which `slope` repeats itself; breaks are those of one period then, from 0 on. None for most.
+    """
+
+    name: str
+    value: Function = field(compare=False, repr=False)
+    slope: Function = field(compare=False, repr=False)
+    curvature: Function = field(compare=False, repr=False)
+    breaks: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    signs: tuple[int, ...] = field(default=(1,), compare=False, repr=False)
+    parameters: tuple[float, ...] = ()
+    period: float | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name if not self.parameters else f"{self.name}({', '.join(f'{value:g}' for value in self.parameters)})"
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether it is convex on the whole line."""
+        return min(self.signs) >= 0 and all(right >= left for left, right in self._slopes_at_breaks)
+
+    @property
+    def _slopes_at_breaks(self) -> list[tuple[float, float]]:
+        """The slopes to the left and to the right of every break."""
+        at = np.array(self.breaks)
+        return list(zip(self.slope(np.nextafter(at, -np.inf)).tolist(), self.slope(at).tolist(), strict=True))
+
+    @cached_property
+    def extremes(self) -> tuple[float, ...]:
+        """Where phi turns from falling to rising or back, as far as pieces reach; of one period where it has one."""
+        ends = [-FAR, *self.breaks, FAR] if self.period is None else [*self.breaks, self.period]
+        found: list[float] = []
+        for left, right in itertools.pairwise(ends):
+            first, last = self.slope(np.array([left, np.nextafter(right, left)]))
+            if first * last < 0:
+                found.append(
+                    scipy.optimize.brentq(lambda a: float(self.slope(np.array([a]))[0]), left, np.nextafter(right, left), xtol=1e-15)
+                )
+            # A piece may begin where the slope is zero, or jumps over it.
+            elif left in self.breaks:
+                found.append(left)
+        return tuple(found)
+
+
+def find_inflections(curvature: Function, reach: float = 10.0, points: int = 20_001) -> tuple[float, ...]:
+    """Where a second derivative changes its sign between -reach and reach, to rounding.
+
+    Examples
+    --------
+    >>> find_inflections(lambda a: 2.0 - a * a)
+    (-1.4142135623730951, 1.4142135623730951)
+    """
+    grid = np.linspace(-reach, reach, points)
+    values = curvature(grid)
+    # Far out it may be zero to rounding.
+    grid, values = grid[values != 0.0], values[values != 0.0]
+    return tuple(
+        scipy.optimize.brentq(lambda a: float(curvature(np.array([a]))[0]), grid[i], grid[i + 1], xtol=1e-15)
+        for i in np.flatnonzero(np.sign(values[:-1]) != np.sign(values[1:]))
+    )
