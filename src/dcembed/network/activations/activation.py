@@ -16,6 +16,9 @@ Function = Callable[[Array], Array]
 
 # Where breaks and extremes are looked for on the pieces that have no end.
 FAR = 60.0
+# Where limits are looked at; what grows by more than this factor from the first to the second has none.
+DISTANCES = (1e5, 1e15)
+GROWING = 1.05
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,18 @@ class Activation:
         """Whether it is convex on the whole line."""
         return min(self.signs) >= 0 and all(right >= left for left, right in self._slopes_at_breaks)
 
+    @cached_property
+    def slopes_at_infinity(self) -> tuple[float, float]:
+        """What the slope tends to on both sides; any slope that it takes where it has a period."""
+        near, far = (self.slope(distance * np.array([-1.0, 1.0])) for distance in DISTANCES)
+        return _limit(near[0], far[0]), _limit(near[1], far[1])
+
+    @cached_property
+    def values_at_infinity(self) -> tuple[float, float]:
+        """What the value tends to on both sides; any value that it takes where it has a period."""
+        near, far = (self.value(distance * np.array([-1.0, 1.0])) for distance in DISTANCES)
+        return _limit(near[0], far[0]), _limit(near[1], far[1])
+
     @property
     def _slopes_at_breaks(self) -> list[tuple[float, float]]:
         """The slopes to the left and to the right of every break."""
@@ -78,6 +93,11 @@ class Activation:
             elif left in self.breaks:
                 found.append(left)
         return tuple(found)
+
+
+def _limit(near: float, far: float) -> float:
+    """Where a function goes on like this for ever: what has not doubled has come to rest."""
+    return float(np.sign(far) * np.inf) if abs(far) > GROWING * abs(near) and abs(far) > 1.0 else float(far)
 
 
 def find_inflections(curvature: Function, reach: float = 10.0, points: int = 20_001) -> tuple[float, ...]:

@@ -16,8 +16,8 @@ from dcembed.network.activations.activation import Activation, Function, find_in
 
 ROOT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 CUBIC = 0.044715
-# exp is continued in a straight line from here on, where it is about 1e304: a step that overflows is a step that cannot be compared.
-LARGEST_EXPONENT = 700.0
+# exp is continued in a straight line from here on, where it is about 1e217: a step that overflows is a step that cannot be compared.
+LARGEST_EXPONENT = 500.0
 
 
 def _softplus(a: Array) -> Array:
@@ -110,25 +110,20 @@ def gelu() -> Activation:
 def gelu_tanh() -> Activation:
     """The usual approximation of GELU, a (1 + tanh(sqrt(2 / pi) (a + 0.044715 a^3))) / 2."""
 
+    # (1 + tanh u) / 2 is the logistic function of 2 u, which keeps its digits far below zero.
     def inner(a: Array) -> tuple[Array, Array, Array]:
-        return ROOT_TWO_OVER_PI * (a + CUBIC * a**3), ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a), ROOT_TWO_OVER_PI * 6.0 * CUBIC * a
+        return 2.0 * ROOT_TWO_OVER_PI * (a + CUBIC * a**3), 2.0 * ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a), 12.0 * ROOT_TWO_OVER_PI * CUBIC * a
 
     def value(a: Array) -> Array:
-        product: Array = 0.5 * a * (1.0 + np.tanh(inner(a)[0]))
-        return product
+        return a * _logistic(inner(a)[0])
 
     def slope(a: Array) -> Array:
         u, first, _ = inner(a)
-        t = np.tanh(u)
-        total: Array = 0.5 * (1.0 + t) + 0.5 * a * (1.0 - t * t) * first
-        return total
+        return _logistic(u) + a * _logistic_slope(u) * first
 
     def curvature(a: Array) -> Array:
         u, first, second = inner(a)
-        t = np.tanh(u)
-        steep = 1.0 - t * t
-        total: Array = steep * first + 0.5 * a * steep * (second - 2.0 * t * first * first)
-        return total
+        return _logistic_slope(u) * (2.0 * first + a * (second + (1.0 - 2.0 * _logistic(u)) * first * first))
 
     return _with_inflections("gelu_tanh", value, slope, curvature, signs=(-1, 1, -1))
 
