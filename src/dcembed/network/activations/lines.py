@@ -55,9 +55,7 @@ def enclose(activation: Activation, low: Array, high: Array) -> Band:
     if usual.all():
         return Band(lower, drop, -upper, -lift)
     least, most = value_range(activation, low, high)
-    return Band(
-        np.where(usual, lower, 0.0), np.where(usual, drop, least), np.where(usual, -upper, 0.0), np.where(usual, -lift, most)
-    )
+    return Band(np.where(usual, lower, 0.0), np.where(usual, drop, least), np.where(usual, -upper, 0.0), np.where(usual, -lift, most))
 
 
 def _enclose_relu(low: Array, high: Array) -> Band:
@@ -127,8 +125,8 @@ def _envelope_slope(activation: Activation, low: Array, high: Array, sign: float
     values = sign * activation.value(low[:, None] + (high - low)[:, None] * share)
     half = CELLS // 2
     centre = values[:, half]
-    left, right = np.meshgrid(np.arange(half), np.arange(half + 1, CELLS + 1), indexing="ij")
-    left, right = left.reshape(-1), right.reshape(-1)
+    pairs = np.meshgrid(np.arange(half), np.arange(half + 1, CELLS + 1), indexing="ij")
+    left, right = (side.reshape(-1) for side in pairs)
     weight = (right - half) / (right - left)
     # The chord that is lowest in the middle, or the tangent there if none is below phi.
     heights = weight * values[:, left] + (1.0 - weight) * values[:, right]
@@ -173,4 +171,5 @@ def _least_in_cells(activation: Activation, left: Array, right: Array, sign: flo
     one, other = (sign * activation.value(a) - slope * a for a in (left, right))
     down = np.minimum(_gap_slope(activation, left, sign, slope), 0.0)
     # The tangent at the left end, at the right one at the latest.
-    return np.minimum(one + down * (right - left), np.minimum(one, other))
+    least: Array = np.minimum(one + down * (right - left), np.minimum(one, other))
+    return least

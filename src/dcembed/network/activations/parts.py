@@ -138,7 +138,9 @@ def _piece(activation: Activation, left: float, right: float, sign: int, middle:
         inside = np.clip(a, left, right)
         bend = activation.value(inside) - base - steep * (inside - near)
         beyond = (a - inside) * (end - steep) if np.isfinite(far) else 0.0
-        return np.maximum(sign * np.where((a - near) * direction > 0, bend + np.where((a - far) * direction > 0, beyond, 0.0), 0.0), 0.0)
+        gain = np.where((a - near) * direction > 0, bend + np.where((a - far) * direction > 0, beyond, 0.0), 0.0)
+        positive: Array = np.maximum(sign * gain, 0.0)
+        return positive
 
     def slope(t: Array) -> Array:
         a = direction * t

@@ -112,18 +112,24 @@ def gelu_tanh() -> Activation:
 
     # (1 + tanh u) / 2 is the logistic function of 2 u, which keeps its digits far below zero.
     def inner(a: Array) -> tuple[Array, Array, Array]:
-        return 2.0 * ROOT_TWO_OVER_PI * (a + CUBIC * a**3), 2.0 * ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a), 12.0 * ROOT_TWO_OVER_PI * CUBIC * a
+        return (
+            2.0 * ROOT_TWO_OVER_PI * (a + CUBIC * a**3),
+            2.0 * ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a),
+            12.0 * ROOT_TWO_OVER_PI * CUBIC * a,
+        )
 
     def value(a: Array) -> Array:
         return a * _logistic(inner(a)[0])
 
     def slope(a: Array) -> Array:
         u, first, _ = inner(a)
-        return _logistic(u) + a * _logistic_slope(u) * first
+        total: Array = _logistic(u) + a * _logistic_slope(u) * first
+        return total
 
     def curvature(a: Array) -> Array:
         u, first, second = inner(a)
-        return _logistic_slope(u) * (2.0 * first + a * (second + (1.0 - 2.0 * _logistic(u)) * first * first))
+        bend: Array = 2.0 * first + a * (second + (1.0 - 2.0 * _logistic(u)) * first * first)
+        return _logistic_slope(u) * bend
 
     return _with_inflections("gelu_tanh", value, slope, curvature, signs=(-1, 1, -1))
 
