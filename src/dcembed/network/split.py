@@ -81,7 +81,7 @@ def _steepest(network: Network) -> Array | None:
     for activation, slope in zip(network.activations, slopes, strict=True):
         if slope > STEEPEST:
             raise NetworkError(
-                f"The activation {activation} grows faster than any line, so that the network has no split into convex functions on the "
+                f"The activation {activation.name} grows faster than any line, so that the network has no split into convex functions on the "
                 'whole input space. Use decomposition="local" (the default chooses it), and give the inputs bounds.'
             )
     return None if all(slope == 1.0 for slope in slopes) else np.repeat(slopes, network.widths)

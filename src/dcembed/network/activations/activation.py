@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -41,6 +42,8 @@ class Activation:
         What tells it from others of its name.
     period
         After which `slope` repeats itself; breaks are those of one period then, from 0 on. None for most.
+    made_by
+        A function and the arguments with which it gives this activation again, in this and in other processes.
     """
 
     name: str
@@ -51,11 +54,16 @@ class Activation:
     signs: tuple[int, ...] = field(default=(1,), compare=False, repr=False)
     parameters: tuple[float, ...] = ()
     period: float | None = field(default=None, compare=False, repr=False)
+    made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = field(default=None, compare=False, repr=False)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Functions inside functions do not travel to other processes; what made them does."""
+        return self.made_by or super().__reduce__()
 
     def __str__(self) -> str:
         return self.name if not self.parameters else f"{self.name}({', '.join(f'{value:g}' for value in self.parameters)})"
 
-    @property
+    @cached_property
     def is_convex(self) -> bool:
         """Whether it is convex on the whole line."""
         return min(self.signs) >= 0 and all(right >= left for left, right in self._slopes_at_breaks)

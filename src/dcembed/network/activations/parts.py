@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -54,9 +54,17 @@ def convex_parts(activation: Activation) -> ConvexParts:
     """
     if activation is RELU:
         return ConvexParts(0.0, 0.0, (Part(1.0, 1.0, RELU),))
-    if activation.period is not None:
-        return _by_largest_curvature(activation)
-    return _whole(activation) or _from_a_break(activation)
+    found = _by_largest_curvature(activation) if activation.period is not None else _whole(activation) or _from_a_break(activation)
+    known = (
+        part if part.unit is activation else replace(part, unit=replace(part.unit, made_by=(unit_of, (activation, number))))
+        for number, part in enumerate(found.parts)
+    )
+    return replace(found, parts=tuple(known))
+
+
+def unit_of(activation: Activation, number: int) -> Activation:
+    """The unit of one of the parts."""
+    return convex_parts(activation).parts[number].unit
 
 
 def is_convex_unit(activation: Activation) -> bool:
