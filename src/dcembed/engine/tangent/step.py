@@ -13,7 +13,8 @@ from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.segment import search_segment
-from dcembed.engine.subproblem import Majorant, model_value
+from dcembed.engine.subproblem import Bend, Majorant, model_value
+from dcembed.engine.tangent.curvature import bend, row_multipliers
 from dcembed.engine.tangent.master import solve_master, uses_slack
 from dcembed.engine.tangent.memory import TangentModel, build_model, remember
 from dcembed.engine.tangent.multipliers import NUM_REMEMBERED, largest_multiplier, scaled_penalty
@@ -45,7 +46,7 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     slope = slopes(problem.embedded, state.point.w)
     penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
     tau = penalty.value
-    tangents = _tangents(state.point, slope)
+    tangents = _tangents(state.point, slope, bend(problem.embedded, state.point.w, state.row_multipliers))
     model = build_model(state.tangents, tangents, problem.embedded.restrictions, state.point.w, state.region.box)
     solution, rows = solve_master(problem, workshop, state, model, penalty)
     candidate, met = take_candidate(problem, workshop, solution, penalty)
@@ -53,6 +54,7 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
         state,
         multipliers=(*state.multipliers, largest_multiplier(problem, solution, rows, tau))[-NUM_REMEMBERED:],
         tangents=remember(state.tangents, tangents),
+        row_multipliers=row_multipliers(problem, solution),
         num_cuts=rows.num_made,
         needs_slack=uses_slack(problem, solution),
     )
@@ -72,9 +74,9 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     return Tried(solution, found, penalty, promise, improvement, replace(state, best=best))
 
 
-def _tangents(point: Point, slope: sp.csr_array) -> Majorant:
-    """The tangents of all measurements at a point."""
-    return Majorant(slope, point.neural - slope @ point.w, None)
+def _tangents(point: Point, slope: sp.csr_array, curve: Bend | None) -> Majorant:
+    """The tangents of all measurements at a point, and how their weighted sum curves away from them."""
+    return Majorant(slope, point.neural - slope @ point.w, None, curve)
 
 
 def _correct(
