@@ -17,7 +17,7 @@ from dcembed.importers import operations as ops
 from dcembed.importers.check import check
 from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
-from dcembed.importers.torch_aten import OPERATORS
+from dcembed.importers.aten import OPERATORS
 from dcembed.importers.torch_inputs import Layout, arguments, batches, read_layouts
 from dcembed.importers.torch_mutation import without_mutation
 from dcembed.importers.torch_program import Input, Program, name_outputs, read_code, returned, run

@@ -11,14 +11,17 @@ from torch import fx
 from dcembed.errors import NetworkError
 from dcembed.importers.torch_decomposition import trace
 from dcembed.importers.torch_program import Code, operator_name, read_code, run
+from dcembed.importers.torch_safety import Refused
 
+# They change something beside the numbers.
+_HARMLESS = frozenset({"detach_", "requires_grad_"})
 # They give their input itself at inference, though their schemas do not say so.
 _SAME = frozenset({"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "getitem"})
 
 
 def without_mutation(code: Code, inputs: Sequence[torch.Tensor]) -> Code:
     """The same computation without changes in place that are seen elsewhere; `inputs` are of the sizes that matter."""
-    if not _is_seen_elsewhere(code.graph):
+    if not _is_seen_elsewhere(code.graph) or any(isinstance(node.target, Refused) for node in code.graph.nodes):
         return code
     try:
         return read_code(trace(lambda *tensors: run(code, tensors, double=False), inputs))
@@ -31,7 +34,8 @@ def without_mutation(code: Code, inputs: Sequence[torch.Tensor]) -> Code:
 
 def is_mutation(target: Any) -> bool:
     """Whether an operator changes its first argument."""
-    return isinstance(target, torch._ops.OpOverload) and bool(target._schema.is_mutable) and operator_name(target).endswith("_")
+    name = operator_name(target)
+    return isinstance(target, torch._ops.OpOverload) and bool(target._schema.is_mutable) and name.endswith("_") and name not in _HARMLESS
 
 
 def _is_seen_elsewhere(graph: fx.Graph) -> bool:

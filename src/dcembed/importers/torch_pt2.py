@@ -87,7 +87,7 @@ def _read_weights(archive: Archive, model: str, kind: str) -> dict[str, Any]:
     folder = f"data/{kind}/"
     if f"{folder}{model}.pt" in archive.members:
         return _read_older(archive, f"{folder}{model}.pt")
-    return dict(read_payload(archive, folder, archive.get_json(f"{folder}model_{kind}_config.json" if False else f"{folder}{model}_{kind}_config.json")))
+    return dict(read_payload(archive, folder, archive.get_json(f"{folder}{model}_{kind}_config.json")))
 
 
 def _read_program(data: Mapping[str, Any], weights: Mapping[str, Any]) -> Program:
@@ -157,8 +157,8 @@ class _Builder:
     def add_node(self, data: Mapping[str, Any]) -> None:
         """One operator, and the names of what it gives."""
         target = str(data["target"])
-        named = {entry["name"]: self._argument(entry["arg"]) for entry in data["inputs"]}
-        function, args, kwargs = _bind(target, named)
+        given = [(entry["name"], self._argument(entry["arg"])) for entry in data["inputs"]]
+        function, args, kwargs = _bind(target, given)
         node = self._graph.call_function(function, args, kwargs)
         self._read_metadata(node, data.get("metadata", {}))
         self._name_results(node, data)
@@ -234,28 +234,24 @@ def _result_name(entry: Mapping[str, Any]) -> str | None:
     return value.get("name", value.get("as_name")) if isinstance(value, dict) else None
 
 
-def _bind(target: str, named: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+def _bind(target: str, given: Sequence[tuple[str, Any]]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The function, and its arguments in the order in which it takes them."""
+    values = tuple(value for _, value in given)
     if target in _FUNCTIONS:
-        return _FUNCTIONS[target], tuple(named.values()), {}
+        return _FUNCTIONS[target], values, {}
     if target in _WRAPPERS:
-        return getattr(torch.ops.higher_order, target.rpartition(".")[2]), tuple(named.values()), {}
+        return getattr(torch.ops.higher_order, target.rpartition(".")[2]), values, {}
     found = find_operator(target)
     if isinstance(found, Refused):
-        return found, tuple(named.values()), {}
+        return found, values, {}
+    named = dict(given)
     args: list[Any] = []
-    kwargs: dict[str, Any] = {}
+    # As many as there are without a gap go by their place.
     for argument in found._schema.arguments:
-        given = argument.name in named
-        if argument.kwarg_only or len(args) < _num_before(found, argument):
-            kwargs |= {argument.name: named[argument.name]} if given else {}
-        elif given:
-            args.append(named[argument.name])
-    return found, tuple(args), kwargs
-
-
-def _num_before(found: Any, argument: Any) -> int:
-    return [other.name for other in found._schema.arguments].index(argument.name)
+        if argument.kwarg_only or argument.name not in named:
+            break
+        args.append(named.pop(argument.name))
+    return found, tuple(args), named
 
 
 def _read_input(name: str, meta: Mapping[str, Any], ranges: Mapping[str, Any]) -> Input:

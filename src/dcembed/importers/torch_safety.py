@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from dcembed.importers.torch_aten import OPERATORS
+from dcembed.importers.aten import OPERATORS
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,15 @@ def allowed_names() -> frozenset[str]:
 MAKERS = frozenset({"arange", "empty", "full", "ones", "scalar_tensor", "zeros", "lift_fresh_copy", "lift_fresh", "tensor", "sym_size"})
 
 
+def is_allowed(name: str) -> bool:
+    """Whether an operator of this name may be run; with an underscore it changes a value of the graph in place."""
+    return name in allowed_names() or name.removesuffix("_") in allowed_names()
+
+
 def find_operator(target: str) -> Callable[..., Any] | Refused:
     """The operator that a file calls "torch.ops.aten.relu.default"."""
     parts = target.split(".")
-    if len(parts) == 5 and parts[:2] == ["torch", "ops"] and parts[2] in ("aten", "prims") and parts[3] in allowed_names():
+    if len(parts) == 5 and parts[:2] == ["torch", "ops"] and parts[2] in ("aten", "prims") and is_allowed(parts[3]):
         found = getattr(getattr(getattr(torch.ops, parts[2]), parts[3], None), parts[4], None)
         if isinstance(found, torch._ops.OpOverload):
             return found

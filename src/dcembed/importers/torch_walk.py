@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
 from dcembed.importers.operations import Unsupported
-from dcembed.importers.torch_aten import OPERATORS, REASONS
+from dcembed.importers.aten import OPERATORS, REASONS
 from dcembed.importers.torch_batch import for_one_point
 from dcembed.importers.torch_constants import fold, is_random, to_array
 from dcembed.importers.torch_decomposition import can_decompose, decompose

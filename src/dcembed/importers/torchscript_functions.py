@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dcembed.errors import NetworkError, UnsupportedLayerError
-from dcembed.importers.torch_safety import allowed_names
+from dcembed.importers.torch_safety import is_allowed
 
 # Types of numbers are numbers in TorchScript.
 DTYPES = {
@@ -45,7 +45,7 @@ def call_operator(path: Sequence[str], args: list[Any], kwargs: Mapping[str, Any
     # A list of tensors is a list first.
     if name in _LISTS and isinstance(args[0], list | dict | str):
         return _LISTS[name](*args)
-    if name.removesuffix("_") not in allowed_names() and name not in allowed_names():
+    if not is_allowed(name):
         raise UnsupportedLayerError(f"The TorchScript model calls torch.{name}, which is not among the operators that are read.")
     return getattr(torch.ops.aten, name)(*args, **kwargs)
 
