@@ -41,7 +41,7 @@ def walk(lowering: Lowering, code: Code, inputs: Sequence[Any], outputs: Sequenc
     for index, node in enumerate(calls):
         args, kwargs = (fx.node.map_arg(item, values.__getitem__) for item in (node.args, node.kwargs))
         args = for_one_point(node, args, batch)
-        values[node] = lowering.apply(_describe(node, index), _find_operation(node.target, args, kwargs), *args, **kwargs)
+        values[node] = lowering.apply(_describe(node, index), find_operation(node.target, args, kwargs), *args, **kwargs)
     return [values[item] if isinstance(item, fx.Node) else item for item in results]
 
 
@@ -70,7 +70,7 @@ def _describe(node: fx.Node, index: int) -> Layer:
     return Layer(index, path, f"{kind}, {name}" if kind else name)
 
 
-def _find_operation(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+def find_operation(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What to do for an operator with these arguments; None if nothing is known."""
     name = operator_name(target)
     leaves = pytree.tree_leaves((tuple(args), dict(kwargs)))
@@ -93,7 +93,7 @@ def _find_operation(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
 
 def _call(builder: NetworkBuilder, target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """An operator inside of another one."""
-    operation = _find_operation(target, args, kwargs)
+    operation = find_operation(target, args, kwargs)
     if operation is None:
         raise Unsupported(f"does so by aten.{operator_name(target)}, which is not known")
     return operation(builder, *args, **kwargs)
