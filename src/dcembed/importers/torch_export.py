@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
-from dcembed.importers.check import check
+from dcembed.importers.check import check, draw_points
 from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.aten import OPERATORS
@@ -22,6 +22,7 @@ from dcembed.importers.torch_first_point import restrict
 from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
 from dcembed.importers.torch_mutation import without_mutation
 from dcembed.importers.torch_program import Input, Program, name_outputs, read_code, returned, run
+from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_walk import walk
 from dcembed.network.builder import Tensor
 from dcembed.network.growth import UNLIMITED, Growth
@@ -151,7 +152,10 @@ def compare(network: Network, forward: Callable[[Array, bool], Array], what: str
         double = True
     except Exception:
         double = False
-    return check(network, lambda points: forward(points, double), what, precision="float64" if double else "float32")
+    precision = "float64" if double else "float32"
+    points = draw_points(network, precision)
+    rounding = softplus_error(network, points)
+    return check(network, lambda points: forward(points, double), what, precision=precision, points=points, rounding=rounding)
 
 
 def _rows(results: Sequence[Any], layout: Layout, size: int) -> Array:

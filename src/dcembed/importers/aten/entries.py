@@ -168,12 +168,15 @@ _UNCHANGED = """
 
 ENTRIES: dict[str, Handler] = {
     **{name: _moving(name, 0) for name in _FROM_ONE.split() if hasattr(torch.ops.aten, name)},
-    **{name: _moving(name, 0) for name in ("view_copy", "permute_copy", "slice_copy", "select_copy", "unsqueeze_copy", "expand_copy", "t_copy")},
+    **{
+        name: _moving(name, 0)
+        for name in ("view_copy", "permute_copy", "slice_copy", "select_copy", "unsqueeze_copy", "expand_copy", "t_copy")
+    },
     **{name: _moving(name, *places) for name, places in _FROM_TWO.items()},
     **{name: _moving(name, 0) for name in _FROM_LISTS.split()},
     **dict.fromkeys(_UNCHANGED.split(), _same),
     **dict.fromkeys(("dropout", "native_dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"), _dropout),
-    **dict.fromkeys(("zeros_like", "empty_like"), _filled(0.0)),
+    **dict.fromkeys(("zeros_like", "empty_like", "zero"), _filled(0.0)),
     **dict.fromkeys(("new_zeros", "new_empty"), _new(0.0)),
     **{f"reflection_pad{axes}d": _padding("reflect") for axes in (1, 2, 3)},
     **{f"replication_pad{axes}d": _padding("replicate") for axes in (1, 2, 3)},

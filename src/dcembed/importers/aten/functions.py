@@ -108,6 +108,12 @@ def _gelu(builder: NetworkBuilder, value: Value, approximate: str = "none") -> V
 
 
 def _softplus(builder: NetworkBuilder, value: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    """Torch takes the identity above the threshold; it jumps there, by next to nothing at the usual threshold of 20."""
+    if threshold < 20.0:
+        raise Unsupported(
+            f"switches to the identity at {threshold / beta:g} with a jump of {math.log1p(math.exp(-threshold)) / abs(beta):.1e}; "
+            "use the usual threshold of 20 or a larger one"
+        )
     return ops.softplus(builder, value, beta)
 
 

@@ -47,28 +47,6 @@ def _bilinear(builder: NetworkBuilder, left: Value, right: Value, weight: Any, b
     return result if bias is None else ops.add(builder, result, bias)
 
 
-def _trilinear(
-    builder: NetworkBuilder,
-    first: Value,
-    second: Value,
-    third: Value,
-    expand1: Sequence[int],
-    expand2: Sequence[int],
-    expand3: Sequence[int],
-    sumdim: Sequence[int],
-    unroll_dim: int = 1,
-) -> Value:
-    """The sum over some axes of the product of three values, each of which gets some axes more."""
-    one, two, three = (
-        ops.rearrange(builder, value, lambda entries, axes=axes: np.expand_dims(entries, tuple(axes)))
-        for value, axes in ((first, expand1), (second, expand2), (third, expand3))
-    )
-    # What the third value has no part in is summed before it comes in.
-    early = [axis for axis in sumdim if axis in expand3]
-    half = ops.total(builder, ops.multiply(builder, one, two), early, keepdims=True) if early else ops.multiply(builder, one, two)
-    return ops.total(builder, ops.multiply(builder, half, three), list(sumdim))
-
-
 def _distances(builder: NetworkBuilder, left: Value, right: Value, p: float = 2.0, compute_mode: Any = None) -> Value:
     """Norms of the differences of all rows."""
     one, other = (
@@ -128,7 +106,6 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
     "addbmm": _add_products,
     "einsum": _einsum,
     "bilinear": _bilinear,
-    "_trilinear": _trilinear,
     **dict.fromkeys(("cdist", "_cdist_forward", "_euclidean_dist"), _distances),
     "scaled_dot_product_attention": _attention,
     "_scaled_dot_product_flash_attention_for_cpu": _flash_attention,

@@ -13,8 +13,12 @@ REASONS: dict[str, str] = {
     **dict.fromkeys("floor ceil round trunc fix frac fmod remainder floor_divide sgn signbit bucketize searchsorted".split(), _ROUNDS),
     **dict.fromkeys("argmax argmin argsort nonzero".split(), _PLACES),
     **dict.fromkeys("sort topk kthvalue median nanmedian quantile mode msort unique unique_consecutive".split(), _SORTS),
-    **dict.fromkeys("fft_fft fft_ifft fft_rfft fft_irfft stft istft complex view_as_complex polar".split(), "computes with complex numbers"),
-    **dict.fromkeys("linalg_inv linalg_solve linalg_svd linalg_eigh linalg_qr cholesky linalg_cholesky".split(), "takes a computed matrix apart"),
+    **dict.fromkeys(
+        "fft_fft fft_ifft fft_rfft fft_irfft stft istft complex view_as_complex polar".split(), "computes with complex numbers"
+    ),
+    **dict.fromkeys(
+        "linalg_inv linalg_solve linalg_svd linalg_eigh linalg_qr cholesky linalg_cholesky".split(), "takes a computed matrix apart"
+    ),
     "grid_sampler": "picks entries by places that are computed",
     "grid_sampler_2d": "picks entries by places that are computed",
     "_embedding_bag_forward_only": "looks up rows of a table",
