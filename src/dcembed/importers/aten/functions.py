@@ -154,7 +154,32 @@ def _angle(factor: float) -> Callable[..., Value]:
     return lambda builder, value: _times(builder, value, factor)
 
 
+def _equal(truth: bool) -> Callable[..., Any]:
+    """Whether values are equal is known only of a value and itself, and of a value and something infinite."""
+
+    def handler(builder: NetworkBuilder, left: Value, right: Any) -> Any:
+        shape = np.broadcast_shapes(ops.shape_of(left), ops.shape_of(right))
+        if isinstance(left, Tensor) and isinstance(right, Tensor) and left.affine is right.affine:
+            return np.full(shape, truth)
+        constants = [np.asarray(side) for side in (left, right) if not isinstance(side, Tensor)]
+        if constants and not np.isfinite(constants[0]).any():
+            return np.full(shape, not truth)
+        raise Unsupported("compares values that are computed from the input, which jumps")
+
+    return handler
+
+
+def _everywhere(truth: bool) -> Callable[..., Any]:
+    """Values here are numbers, always."""
+    return lambda builder, value: np.full(ops.shape_of(value), truth)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("isnan", "isinf", "isposinf", "isneginf"), _everywhere(False)),
+    "isfinite": _everywhere(True),
+    "eq": _equal(True),
+    "ne": _equal(False),
+    "nan_to_num": lambda builder, value, *args, **kwargs: value,
     **dict.fromkeys(("add", "_add_relu_"), _add),
     **dict.fromkeys(("sub", "subtract"), _subtract),
     **dict.fromkeys(("mul", "multiply"), ops.multiply),
