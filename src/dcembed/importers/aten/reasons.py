@@ -17,7 +17,8 @@ REASONS: dict[str, str] = {
         "fft_fft fft_ifft fft_rfft fft_irfft stft istft complex view_as_complex polar".split(), "computes with complex numbers"
     ),
     **dict.fromkeys(
-        "linalg_inv linalg_solve linalg_svd linalg_eigh linalg_qr cholesky linalg_cholesky".split(), "takes a computed matrix apart"
+        "linalg_inv linalg_inv_ex _linalg_solve_ex _linalg_svd _linalg_eigh _linalg_det linalg_det linalg_cholesky_ex linalg_solve linalg_svd linalg_eigh linalg_qr cholesky linalg_cholesky".split(),
+        "takes a computed matrix apart",
     ),
     "grid_sampler": "picks entries by places that are computed",
     "grid_sampler_2d": "picks entries by places that are computed",
