@@ -14,6 +14,7 @@ import torch
 
 from dcembed.arrays import Array
 from dcembed.importers import operations as ops
+from dcembed.importers.aten.conditions import Condition
 from dcembed.importers.lowering import UNKNOWN
 from dcembed.importers.operations import Value
 from dcembed.importers.torch_constants import to_array
@@ -35,11 +36,14 @@ class _Block:
         All its numbers in their order, UNKNOWN or FAILED.
     item
         How many bytes a number takes.
+    condition
+        Whether its numbers are truths: whether `value` is positive.
     """
 
     owner: Any
     value: Any
     item: int
+    condition: bool = False
 
 
 class Memory:
@@ -60,19 +64,24 @@ class Memory:
         return _address(tensor) in self._blocks
 
     def read(self, tensor: torch.Tensor) -> Any:
-        """The value of a tensor: computed, a constant, UNKNOWN or FAILED."""
+        """The value of a tensor: computed, a condition, a constant, UNKNOWN or FAILED."""
         block = self._blocks.get(_address(tensor))
         if block is None:
             # A copy: the tensor may be changed in place later.
             return np.array(to_array(tensor))
         if block.value is UNKNOWN or block.value is FAILED or block.item != tensor.element_size():
             return UNKNOWN if block.value is UNKNOWN else FAILED
-        return ops.pick(self._builder, block.value, _numbers(tensor))
+        value = ops.pick(self._builder, block.value, _numbers(tensor))
+        return Condition(value) if block.condition else value
 
     def write(self, tensor: torch.Tensor, value: Any) -> None:
         """From now on the numbers of `tensor` stand for `value`, in all tensors that share them."""
         if value is UNKNOWN or value is FAILED:
             self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), value, tensor.element_size())
+            return
+        if isinstance(value, Condition):
+            self.write(tensor, value.above)
+            self._blocks[_address(tensor)].condition = True
             return
         own = _flat(self._builder, value)
         numbers = _numbers(tensor).reshape(-1)

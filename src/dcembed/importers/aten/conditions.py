@@ -30,6 +30,11 @@ class Condition:
 
     above: Tensor
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As that of the value."""
+        return self.above.shape
+
 
 def _above(builder: NetworkBuilder, left: Value, right: Value) -> Condition | Array:
     """left > right; no computed value is infinite, unless a constant in it is."""
