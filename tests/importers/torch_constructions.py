@@ -173,6 +173,11 @@ _curved("logistic written out", lambda m, x: 1 / (1 + torch.exp(-x)))
 _curved("softplus written out", lambda m, x: torch.log(1 + torch.exp(x)))
 _curved("learned swish", lambda m, x: x * torch.sigmoid(m.beta * x), beta=lambda: nn.Parameter(torch.tensor(1.3)))
 
+_apply("rectifier by where", lambda m, x: torch.where(x > 0, x, 0.1 * x) + torch.where(x < 1.0, 1.0, x))
+_apply("rectifier by a mask", lambda m, x: x * (x > 0) + (x > 0).to(x.dtype) * x)
+_apply("masked_fill by a comparison", lambda m, x: x.masked_fill(x < 0, 0.0))
+_curved("ELU by where", lambda m, x: torch.where(x > 0, x, torch.exp(x) - 1))
+
 # Arithmetic.
 
 _apply("arithmetic", lambda m, x: (3 - 2 * x + x / 4) * m.vector - m.vector / 2, vector=_param(5))
@@ -262,6 +267,9 @@ _apply("F.max_pool2d", lambda m, x: F.max_pool2d(x, 2), (2, 4, 4))
 _apply("F.avg_pool2d", lambda m, x: F.avg_pool2d(x, 2, padding=1), (2, 4, 4))
 _apply("F.adaptive_avg_pool2d", lambda m, x: F.adaptive_avg_pool2d(x, (1, 2)), (2, 4, 4))
 _apply("F.adaptive_max_pool2d", lambda m, x: F.adaptive_max_pool2d(x, (1, 2)), (2, 4, 4))
+
+_smooth("LPPool1d", lambda: nn.LPPool1d(2, 3), (2, 6))
+_smooth("LPPool2d", lambda: nn.LPPool2d(2, 2), (1, 4, 4))
 
 # Normalization.
 

@@ -11,11 +11,11 @@ import torch
 from torch import nn
 
 from dcembed.arrays import Array
-from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError
+from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS
 from dcembed.importers.check import Forward, check, draw_points
-from dcembed.importers.lowering import UNKNOWN, Lowering
+from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.torch_arguments import Arguments, Shapes, read_arguments
 from dcembed.importers.torch_copy import copy_module
@@ -126,11 +126,12 @@ def _output(recorder: Recorder, leaf: Any, depends: bool) -> Tensor:
     if not depends:
         raise NetworkError("An output of the torch model does not depend on its input. Choose others by outputs=.")
     value = recorder.memory.read(leaf)
-    if value is UNKNOWN:
-        raise NetworkError(
-            "An output of the torch model holds places of entries (of a maximum, say), which jump. Choose the others by outputs=."
+    if not isinstance(value, Tensor):
+        raise UnsupportedLayerError(
+            "An output of the torch model is a comparison, or holds places of entries (of a maximum, say), which jump. "
+            "Choose the others by outputs=, or take the comparison out of the model and put it into the optimization model."
         )
-    return ops.as_tensor(value)
+    return value
 
 
 def _join(lowering: Lowering, values: list[Tensor]) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dcembed.importers.aten.conditions import CONDITIONS
 from dcembed.importers.aten.entries import ENTRIES
 from dcembed.importers.aten.functions import FUNCTIONS
 from dcembed.importers.aten.layers import LAYERS
@@ -29,5 +30,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **PRODUCTS,
     **REDUCTIONS,
     **RESIZING,
+    **CONDITIONS,
     **WINDOWS,
 }

@@ -8,11 +8,9 @@ _PLACES = "gives places of entries, which jump; choose the other outputs by outp
 _SORTS = "sorts; only the largest and the smallest entry are accepted (max, min, amax, amin)"
 
 REASONS: dict[str, str] = {
-    **dict.fromkeys("lt le gt ge equal isclose logical_and logical_or logical_not logical_xor".split(), _COMPARES),
-    **dict.fromkeys(
-        "bitwise_and bitwise_or bitwise_not bitwise_xor heaviside greater greater_equal less less_equal not_equal".split(), _COMPARES
-    ),
-    **dict.fromkeys("floor ceil round trunc fix frac fmod remainder floor_divide sign sgn signbit bucketize searchsorted".split(), _ROUNDS),
+    **dict.fromkeys("equal isclose logical_and logical_or logical_xor heaviside".split(), _COMPARES),
+    **dict.fromkeys("bitwise_and bitwise_or bitwise_xor not_equal".split(), _COMPARES),
+    **dict.fromkeys("floor ceil round trunc fix frac fmod remainder floor_divide sgn signbit bucketize searchsorted".split(), _ROUNDS),
     **dict.fromkeys("argmax argmin argsort nonzero".split(), _PLACES),
     **dict.fromkeys("sort topk kthvalue median nanmedian quantile mode msort unique unique_consecutive".split(), _SORTS),
     **dict.fromkeys(
