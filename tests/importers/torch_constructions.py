@@ -156,6 +156,7 @@ _curved("F.softmax", lambda m, x: F.softmax(x, dim=-1))
 _curved("Tensor.softmax", lambda m, x: x.softmax(1))
 _curved("F.log_softmax", lambda m, x: F.log_softmax(x, dim=-1))
 _curved("F.softmin", lambda m, x: F.softmin(x, dim=-1))
+_curved("logit", lambda m, x: torch.logit(0.1 + 0.8 * torch.sigmoid(x)) + torch.logit(0.01 * x + 0.5, eps=1e-3))
 _curved("logsumexp", lambda m, x: torch.logsumexp(x, 1, keepdim=True))
 _curved("logaddexp", lambda m, x: torch.logaddexp(x[:, :2], x[:, 2:4]))
 
@@ -392,6 +393,27 @@ _apply("diff", lambda m, x: torch.diff(x, dim=1))
 _curved("norm 2", lambda m, x: torch.linalg.vector_norm(x, dim=1, keepdim=True) + x.norm(dim=1, keepdim=True))
 _curved("prod", lambda m, x: x.prod(1, keepdim=True), (3,))
 _curved("var and std", lambda m, x: x.var(1, keepdim=True) + (x + torch.arange(5.0)).std(1, keepdim=True))
+
+_apply("sort", lambda m, x: torch.sort(x, 1).values - x.sort(dim=1, descending=True)[0])
+_apply("topk", lambda m, x: torch.topk(x, 3, 1).values + x.topk(3, largest=False).values)
+_apply("median", lambda m, x: x.median(1, keepdim=True).values + torch.kthvalue(x, 2, 1, True).values)
+_apply("GroupSort", lambda m, x: m.linear(x).reshape(-1, 3, 2).sort(-1).values.flatten(1), linear=lambda: nn.Linear(5, 6))
+_apply("running extremes", lambda m, x: x.cummax(1).values - torch.cummin(x, 1).values)
+_curved("logcumsumexp", lambda m, x: torch.logcumsumexp(x, 1))
+_curved("cumprod", lambda m, x: torch.cumprod(x, 1))
+_curved("distances", lambda m, x: torch.cdist(x, m.centres), centres=lambda: torch.randn(3, 5))
+_curved("radial basis", lambda m, x: torch.exp(-((x[:, None] - m.centres) ** 2).sum(-1)), centres=lambda: torch.randn(3, 5))
+
+# Graphs: sums into places.
+
+_apply(
+    "scatter_add", lambda m, x: torch.zeros_like(x).scatter_add(1, m.to.expand(len(x), -1), x), to=lambda: torch.tensor([[0, 2, 2, 1, 0]])
+)
+_apply("index_add", lambda m, x: torch.zeros_like(x).index_add(1, m.to, 2 * x), to=lambda: torch.tensor([0, 2, 2, 1, 0]))
+_apply("scatter", lambda m, x: torch.ones_like(x).scatter(1, m.to.expand(len(x), -1), x[:, :2]), to=lambda: torch.tensor([[4, 2]]))
+_apply(
+    "sparse matrix", lambda m, x: torch.sparse.mm(m.matrix.to_sparse(), x.t()).t(), matrix=lambda: torch.eye(5) + torch.ones(5, 5).tril(-3)
+)
 
 # Layers that do nothing at inference, and constants.
 
