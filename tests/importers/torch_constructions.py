@@ -407,10 +407,12 @@ _curved("radial basis", lambda m, x: torch.exp(-((x[:, None] - m.centres) ** 2).
 # Graphs: sums into places.
 
 _apply(
-    "scatter_add", lambda m, x: torch.zeros_like(x).scatter_add(1, m.to.expand(len(x), -1), x), to=lambda: torch.tensor([[0, 2, 2, 1, 0]])
+    "scatter_add",
+    lambda m, x: torch.zeros_like(x).scatter_add(1, m.place.expand(len(x), -1), x),
+    place=lambda: torch.tensor([[0, 2, 2, 1, 0]]),
 )
-_apply("index_add", lambda m, x: torch.zeros_like(x).index_add(1, m.to, 2 * x), to=lambda: torch.tensor([0, 2, 2, 1, 0]))
-_apply("scatter", lambda m, x: torch.ones_like(x).scatter(1, m.to.expand(len(x), -1), x[:, :2]), to=lambda: torch.tensor([[4, 2]]))
+_apply("index_add", lambda m, x: torch.zeros_like(x).index_add(1, m.place, 2 * x), place=lambda: torch.tensor([0, 2, 2, 1, 0]))
+_apply("scatter", lambda m, x: torch.ones_like(x).scatter(1, m.place.expand(len(x), -1), x[:, :2]), place=lambda: torch.tensor([[4, 2]]))
 _apply(
     "sparse matrix", lambda m, x: torch.sparse.mm(m.matrix.to_sparse(), x.t()).t(), matrix=lambda: torch.eye(5) + torch.ones(5, 5).tril(-3)
 )
