@@ -294,6 +294,12 @@ def test_batch_mixing_is_refused(function):
         load_network(Apply(function))
 
 
+def test_mixing_behind_a_pole_is_noticed():
+    """Outside of the domain of the quotient our values are huge; they are no measure of what may differ."""
+    with pytest.raises((ImportMismatchError, NetworkError)):
+        load_network(Apply(lambda m, x: x / x.sum(0)), input_shape=3)
+
+
 def test_model_that_fails_on_batches_is_refused():
     with pytest.raises(NetworkError, match="mixes the points of a batch"):
         load_network(Apply(lambda m, x: x.view(1, -1) @ m.matrix, matrix=np.eye(4)), input_shape=3)

@@ -172,7 +172,7 @@ def logit(builder: NetworkBuilder, value: Value, least: float | None = None) -> 
     if least is not None and isinstance(value, Tensor):
         inside = builder.clip(value, least, 1.0 - least)
     elif least is not None:
-        inside = np.clip(value, least, 1.0 - least)
+        inside = np.clip(np.asarray(value), least, 1.0 - least)
     return subtract(builder, log(builder, inside), log(builder, subtract(builder, np.asarray(1.0), inside)))
 
 
