@@ -91,7 +91,8 @@ def ratio(left: Affine, right: Affine) -> Array | None:
 
 def _largest(rows: Iterable[sp.csr_array]) -> Array:
     """The largest absolute entry of every row of several matrices together."""
-    return np.max([abs(block).max(axis=1).toarray().reshape(-1) for block in rows], axis=0)
+    largest: Array = np.max([abs(block).max(axis=1).toarray().reshape(-1) for block in rows], axis=0)
+    return largest
 
 
 def read_cube(builder: NetworkBuilder, affine: Affine) -> tuple[Affine, Array, Affine] | None:
