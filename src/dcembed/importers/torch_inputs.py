@@ -175,9 +175,7 @@ def _fit(entry: Input, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | N
     raise InputError(f"The input '{entry.name}' has the axes ({sizes}), which input_shape={shape} does not fit.")
 
 
-def _layout(
-    program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, tuple[int, ...]], batch: int | None
-) -> Layout:
+def _layout(program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, tuple[int, ...]], batch: int | None) -> Layout:
     sources = []
     limits = [(1, 2**31)]
     for entry in program.inputs:

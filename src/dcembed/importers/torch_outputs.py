@@ -13,8 +13,6 @@ from torch.utils import _pytree as pytree
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
-from dcembed.importers.aten.conditions import Condition
-from dcembed.importers.lowering import UNKNOWN
 from dcembed.importers.request import Request
 from dcembed.importers.torch_memory import Memory
 from dcembed.importers.torch_program import name_outputs
@@ -76,10 +74,12 @@ def read_output(memory: Memory, leaf: Any, name: str) -> Tensor:
     if not isinstance(leaf, torch.Tensor) or not memory.holds(leaf):
         raise NetworkError(f"The output '{name}' of the torch model does not depend on its input. Choose others by outputs=.")
     value = memory.read(leaf)
-    if value is UNKNOWN or isinstance(value, Condition):
-        kind = "holds places of entries (of a maximum, say)" if value is UNKNOWN else "says whether something is larger than something else"
-        raise UnsupportedLayerError(f"The output '{name}' of the torch model {kind}, which jumps. Choose the others by outputs=.")
-    return ops.as_tensor(value)
+    if not isinstance(value, Tensor):
+        raise UnsupportedLayerError(
+            f"The output '{name}' of the torch model is a comparison, or holds places of entries (of a maximum, say), which jump. "
+            "Choose the others by outputs=, or take the comparison out of the model and put it into the optimization model."
+        )
+    return value
 
 
 def find_rows(run: Callable[[Array], Any], points: Array, chosen: Sequence[int]) -> Array:

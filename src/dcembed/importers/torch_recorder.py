@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS, REASONS
-from dcembed.importers.aten.conditions import Condition
+from dcembed.importers.aten.conditions import TAKE_CONDITIONS, Condition
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
 from dcembed.importers.operations import Unsupported
 from dcembed.importers.torch_constants import check_size, is_random
@@ -27,6 +27,7 @@ from dcembed.network.builder import Tensor
 
 SHORT_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 RANDOM = "draws random numbers, also at inference; take them out, or make them constants (buffers)"
+JUMPS = "computes with a comparison of values that are computed from the input, which jumps"
 PLACES = "uses the places of the largest or smallest entries, which jump; use the entries themselves (amax, amin)"
 
 
@@ -110,7 +111,8 @@ class Recorder(Watch):
         if any(leaf is UNKNOWN for leaf in leaves):
             self._lowering.apply(layer, partial(refuse, PLACES))
             return None, True
-        lowered = self._lowering.apply(layer, _find(func), *args, **kwargs)
+        jumps = any(isinstance(leaf, Condition) for leaf in leaves) and operator_name(func).removesuffix("_") not in TAKE_CONDITIONS
+        lowered = self._lowering.apply(layer, partial(refuse, JUMPS) if jumps else _find(func), *args, **kwargs)
         return lowered, self._lowering.num_problems > count
 
     def _keep(self, layer: Layer, tensor: torch.Tensor, value: Any, failed: bool) -> None:
@@ -118,8 +120,8 @@ class Recorder(Watch):
             value = self._stand_in(tensor) if tensor.is_floating_point() else FAILED
         elif value is None:
             value = UNKNOWN
-        shape = value.shape if isinstance(value, Condition) else ops.shape_of(value)
-        if not (value is UNKNOWN or value is FAILED) and shape != tuple(tensor.shape):
+        shape = None if value is UNKNOWN or value is FAILED else ops.shape_of(value.above if isinstance(value, Condition) else value)
+        if shape is not None and shape != tuple(tensor.shape):
             raise NetworkError(f"At {layer}. It was read as a value of shape {shape} where torch has {tuple(tensor.shape)}.")
         if not isinstance(value, np.ndarray | np.generic) or self.memory.holds(tensor):
             self.memory.write(tensor, value)

@@ -28,9 +28,13 @@ class Refused:
 
 
 # Words in the schemas of operators that compute: how to round, to pad, to approximate.
-_WORDS = frozenset("approximate compute_mode driver equation indexing interpolation mode norm padding pad_mode reduce rounding_mode side UPLO".split())
+_WORDS = frozenset(
+    "approximate compute_mode driver equation indexing interpolation mode norm padding pad_mode reduce rounding_mode side UPLO".split()
+)
 # They make constants.
-_MAKERS = frozenset({"arange", "empty", "eye", "full", "linspace", "ones", "scalar_tensor", "sym_size", "tril_indices", "triu_indices", "zeros"})
+_MAKERS = frozenset(
+    {"arange", "empty", "eye", "full", "linspace", "ones", "scalar_tensor", "sym_size", "tril_indices", "triu_indices", "zeros"}
+)
 
 
 @cache

@@ -14,6 +14,7 @@ from dcembed.importers.aten.entries import ENTRIES
 from dcembed.importers.aten.functions import FUNCTIONS
 from dcembed.importers.aten.layers import LAYERS
 from dcembed.importers.aten.normalization import NORMALIZATIONS
+from dcembed.importers.aten.order import ORDER
 from dcembed.importers.aten.products import PRODUCTS
 from dcembed.importers.aten.reasons import REASONS
 from dcembed.importers.aten.reductions import REDUCTIONS
@@ -32,4 +33,5 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **RESIZING,
     **CONDITIONS,
     **WINDOWS,
+    **ORDER,
 }

@@ -167,3 +167,6 @@ CONDITIONS: dict[str, Callable[..., Any]] = {
     "where": where,
     "masked_fill": _masked_fill,
 }
+
+# Operators that are defined for conditions; all others compute with a jump.
+TAKE_CONDITIONS = frozenset({"where", "masked_fill", "mul", "multiply", "logical_not", "bitwise_not", "_to_copy", "clone", "to"})

@@ -99,8 +99,8 @@ def _flash_attention(
 
 
 PRODUCTS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul"), ops.matmul),
-    **dict.fromkeys(("addmm", "baddbmm", "addmv"), _add_product),
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul", "_sparse_mm"), ops.matmul),
+    **dict.fromkeys(("addmm", "baddbmm", "addmv", "_sparse_addmm"), _add_product),
     **dict.fromkeys(("outer", "ger"), _outer),
     "linear": _linear,
     "addbmm": _add_products,
