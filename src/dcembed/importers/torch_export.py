@@ -22,7 +22,7 @@ from dcembed.importers.torch_batch import FixedBatch
 from dcembed.importers.torch_first_point import restrict
 from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
 from dcembed.importers.torch_outputs import drop_heads, join, read_output
-from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, returned, run
+from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, recorded_sizes, returned, run
 from dcembed.importers.torch_recorder import Recorder
 from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_safety import Refused
@@ -40,7 +40,7 @@ SOURCE = "program of torch.export"
 
 def read_exported(exported: Any) -> Program:
     """The program of a torch.export.ExportedProgram."""
-    code = read_code(exported.module(check_guards=False))
+    code = read_code(exported.module())
     inputs = tuple(_read_input(node, exported) for node in code.graph.nodes if node.op == "placeholder")
     structure = exported.call_spec.out_spec
     return Program(code, inputs, name_outputs(pytree.tree_unflatten([0] * structure.num_leaves, structure)))
@@ -50,7 +50,7 @@ def _read_input(node: fx.Node, exported: Any) -> Input:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
         raise NetworkError(f"The input '{node.name}' of the program is {value!r}, which is not a tensor. Export a model of tensors alone.")
-    sizes = tuple(size if isinstance(size, int) else None for size in value.shape)
+    sizes = recorded_sizes(node) or ()
     limits = exported.range_constraints.get(getattr(getattr(value.shape[0], "node", None), "expr", None)) if sizes else None
     low, high = (1, 2**31) if limits is None else (int(limits.lower), int(min(limits.upper, 2**31)))
     return Input(node.name, sizes, value.dtype, (max(low, 1), high))
@@ -88,11 +88,36 @@ def load_program(program: Program, request: Request, growth: Growth = UNLIMITED)
         reading = _read(program, layouts.likely, outputs, growth)
         _check(reading.finish(), program, layouts.likely, outputs, reading)
         return reading.finish(request.logits)
-    except (ImportMismatchError, NetworkError, UnsupportedLayerError):
+    except (ImportMismatchError, NetworkError, UnsupportedLayerError) as error:
         found = None if layouts.otherwise is None else _load_whole(program, layouts, outputs, request, growth)
         if found is None:
-            raise
+            raise _with_advice(error, program, layouts.likely, outputs, growth) from error
         return found
+
+
+def _with_advice(error: DcembedError, program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> DcembedError:
+    """The error; of several outputs, it says which ones can be embedded."""
+    if len(outputs) == 1 or not isinstance(error, UnsupportedLayerError):
+        return error
+    good = [program.outputs[index] for index in outputs if _can_be_read(program, layout, index, growth)]
+    if not good:
+        return error
+    bad = [program.outputs[index] for index in outputs if program.outputs[index] not in good]
+    return UnsupportedLayerError(
+        f"{error}\nThis is about {_say(bad, 'output')}; {_say(good, 'output')} can be embedded: load_network(model, outputs={good!r})."
+    )
+
+
+def _can_be_read(program: Program, layout: Layout, output: int, growth: Growth) -> bool:
+    try:
+        _read(program, layout, [output], growth)
+    except DcembedError:
+        return False
+    return True
+
+
+def _say(names: Sequence[str], noun: str) -> str:
+    return f"the {noun}{'s' if len(names) > 1 else ''} {', '.join(repr(name) for name in names)}"
 
 
 def choose_outputs(program: Program, request: Request) -> list[int]:

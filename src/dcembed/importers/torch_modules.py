@@ -116,6 +116,8 @@ def _record(
     except DcembedError:
         raise
     except Exception as error:
+        if recorder.refused is not None:
+            raise recorder.refused from None
         reason = _explain(error, places.failed)
         if reason is not None:
             lowering.apply(places.last(), partial(refuse, reason))

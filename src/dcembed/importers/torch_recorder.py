@@ -53,6 +53,8 @@ class Recorder(Watch):
         super().__init__()
         self.memory = Memory(lowering.builder)
         self.rounds = False
+        # TorchScript hides what is raised in its operators.
+        self.refused: UnsupportedLayerError | None = None
         self._lowering = lowering
         self._places = places
 
@@ -91,7 +93,8 @@ class Recorder(Watch):
         layer = self._places.at(operator_name(func))
         tensors = pytree.tree_leaves(result)
         if changed is None and not any(isinstance(leaf, torch.Tensor) for leaf in tensors):
-            raise _depends_on_data(layer)
+            self.refused = _depends_on_data(layer)
+            raise self.refused
         self.rounds |= any(leaf in SHORT_FLOATS for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype))
         lowered, failed = self._apply(layer, func, args, kwargs)
         if changed is not None:
