@@ -94,7 +94,7 @@ def _record(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch
         recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
         start += tensor.numel()
     try:
-        with plain_torch(dtype), places.followed(), recorder:
+        with plain_torch(), places.followed(), recorder:
             returned = arguments.call(model, inputs, dtype)
     except DcembedError:
         raise
@@ -151,7 +151,7 @@ def _drop_heads(lowering: Lowering, values: list[Tensor]) -> list[Tensor]:
 
 def _forward(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, chosen: list[int]) -> Forward:
     def run(points: Array) -> Any:
-        with plain_torch(dtype):
+        with plain_torch():
             return arguments.call(model, arguments.split(points, shapes, dtype), dtype)
 
     return lambda points: find_rows(run, points, chosen)
