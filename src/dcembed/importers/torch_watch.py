@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -22,7 +23,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
 @contextmanager
 def plain_torch() -> Iterator[None]:
     """Torch without gradients, and without kernels that do several layers at once."""
-    attention = getattr(torch.backends, "mha", None)
+    attention: Any = getattr(torch.backends, "mha", None)
     fast = attention is not None and attention.get_fastpath_enabled()
     if fast:
         attention.set_fastpath_enabled(False)
