@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from dcembed.arrays import Array
-from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
+from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS
 from dcembed.importers.check import Forward, check, draw_points
