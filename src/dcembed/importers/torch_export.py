@@ -177,7 +177,7 @@ def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set
             part = layout.parts[source.name]
             value = ops.select(lowering.builder, lowering.builder.input, lambda entries, part=part, shape=tensor.shape: entries[part].reshape(shape))
             recorder.memory.write(tensor, value)
-    with plain_torch(torch.float64 if double else torch.float32), recorder:
+    with plain_torch(), recorder:
         leaves = run(program.code, inputs, double, nodes, steps)
     lowering.raise_problems()
     values = [read_output(recorder.memory, leaves[index], program.outputs[index]) for index in outputs]
@@ -225,7 +225,7 @@ def _check(network: Network, program: Program, layout: Layout, outputs: Sequence
 
     def forward(points: Array) -> Array:
         parts = []
-        with plain_torch(torch.float64 if reading.double else torch.float32):
+        with plain_torch():
             for count, size, filled in batches(layout, points):
                 results = run(program.code, arguments(layout, filled, program, reading.double), reading.double, nodes)
                 arrays = [results[index].double().numpy() for index in outputs]

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from dcembed.arrays import Array
-from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
+from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS
 from dcembed.importers.check import Forward, check, draw_points
@@ -111,7 +111,7 @@ def _record(
         recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
         start += tensor.numel()
     try:
-        with plain_torch(dtype), places.followed(), recorder:
+        with plain_torch(), places.followed(), recorder:
             returned = arguments.call(model, inputs, dtype)
     except DcembedError:
         raise
@@ -143,7 +143,7 @@ def _explain(error: Exception, module: nn.Module | None) -> str | None:
 
 def _forward(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, chosen: list[int]) -> Forward:
     def run(points: Array) -> Any:
-        with plain_torch(dtype):
+        with plain_torch():
             return arguments.call(model, arguments.split(points, shapes, dtype), dtype)
 
     return lambda points: find_rows(run, points, chosen)

@@ -42,17 +42,15 @@ class Guard(Watch):
 
 
 @contextmanager
-def plain_torch(dtype: torch.dtype) -> Iterator[None]:
-    """Torch without gradients and without kernels that do several layers at once, and with new tensors of one type.
-
-    Constants that a forward pass makes would be of single precision otherwise.
-    """
-    fast, default = torch.backends.mha.get_fastpath_enabled(), torch.get_default_dtype()
-    torch.backends.mha.set_fastpath_enabled(False)
-    torch.set_default_dtype(dtype)
+def plain_torch() -> Iterator[None]:
+    """Torch without gradients, and without kernels that do several layers at once."""
+    attention: Any = getattr(torch.backends, "mha", None)
+    fast = attention is not None and attention.get_fastpath_enabled()
+    if fast:
+        attention.set_fastpath_enabled(False)
     try:
         with torch.no_grad():
             yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-        torch.set_default_dtype(default)
+        if fast:
+            attention.set_fastpath_enabled(True)
