@@ -21,14 +21,14 @@ from dcembed.importers.request import Request
 from dcembed.importers.torch_batch import FixedBatch
 from dcembed.importers.torch_first_point import restrict
 from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
-from dcembed.importers.torch_outputs import drop_heads, join, read_output
+from dcembed.importers.torch_outputs import drop_heads, join, read_outputs
 from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, recorded_sizes, returned, run
 from dcembed.importers.torch_recorder import Recorder
 from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_safety import Refused
 from dcembed.importers.torch_steps import GraphSteps, describe
 from dcembed.importers.torch_watch import plain_torch
-from dcembed.network.builder import Tensor
+from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
@@ -62,7 +62,7 @@ class _Reading:
 
     Parameters
     ----------
-    lowering
+    builder
         Has made the values.
     values
         The outputs.
@@ -70,14 +70,13 @@ class _Reading:
         Whether the program ran in double precision.
     """
 
-    lowering: Lowering
+    builder: NetworkBuilder
     values: list[Tensor]
     double: bool
 
     def finish(self, logits: bool = False) -> Network:
         """The network."""
-        builder = self.lowering.builder
-        return self.lowering.finish(join(builder, drop_heads(builder, self.values) if logits else self.values))
+        return self.builder.finish(join(self.builder, drop_heads(self.builder, self.values) if logits else self.values))
 
 
 def load_program(program: Program, request: Request, growth: Growth = UNLIMITED) -> Network:
@@ -88,36 +87,11 @@ def load_program(program: Program, request: Request, growth: Growth = UNLIMITED)
         reading = _read(program, layouts.likely, outputs, growth)
         _check(reading.finish(), program, layouts.likely, outputs, reading)
         return reading.finish(request.logits)
-    except (ImportMismatchError, NetworkError, UnsupportedLayerError) as error:
+    except (ImportMismatchError, NetworkError, UnsupportedLayerError):
         found = None if layouts.otherwise is None else _load_whole(program, layouts, outputs, request, growth)
         if found is None:
-            raise _with_advice(error, program, layouts.likely, outputs, growth) from error
+            raise
         return found
-
-
-def _with_advice(error: DcembedError, program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> DcembedError:
-    """The error; of several outputs, it says which ones can be embedded."""
-    if len(outputs) == 1 or not isinstance(error, UnsupportedLayerError):
-        return error
-    good = [program.outputs[index] for index in outputs if _can_be_read(program, layout, index, growth)]
-    if not good:
-        return error
-    bad = [program.outputs[index] for index in outputs if program.outputs[index] not in good]
-    return UnsupportedLayerError(
-        f"{error}\nThis is about {_say(bad, 'output')}; {_say(good, 'output')} can be embedded: load_network(model, outputs={good!r})."
-    )
-
-
-def _can_be_read(program: Program, layout: Layout, output: int, growth: Growth) -> bool:
-    try:
-        _read(program, layout, [output], growth)
-    except DcembedError:
-        return False
-    return True
-
-
-def _say(names: Sequence[str], noun: str) -> str:
-    return f"the {noun}{'s' if len(names) > 1 else ''} {', '.join(repr(name) for name in names)}"
 
 
 def choose_outputs(program: Program, request: Request) -> list[int]:
@@ -179,9 +153,7 @@ def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set
             recorder.memory.write(tensor, value)
     with plain_torch(), recorder:
         leaves = run(program.code, inputs, double, nodes, steps)
-    lowering.raise_problems()
-    values = [read_output(recorder.memory, leaves[index], program.outputs[index]) for index in outputs]
-    return _Reading(lowering, values, double)
+    return _Reading(lowering.builder, read_outputs(recorder, leaves, program.outputs, outputs), double)
 
 
 def _load_whole(program: Program, layouts: Layouts, outputs: Sequence[int], request: Request, growth: Growth) -> Network | None:
