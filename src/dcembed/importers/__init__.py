@@ -188,11 +188,13 @@ def _check_file(path: Path) -> None:
 
 def _refuse_code(path: Path, suffix: str) -> None:
     remedy = (
-        "Open it yourself if you trust it and pass the live model to load_network; keep the network for later with dcembed.save_network, "
-        "or export the model to ONNX and pass the .onnx file."
+        "Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file."
     )
     if suffix in PICKLES and not (suffix in TORCHSCRIPT and holds_script(path)):
-        raise InputError(f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. {remedy}")
+        raise InputError(
+            f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. {remedy} "
+            "dcembed.save_network(load_network(model), 'model.npz') keeps the network in a file that is safe to open."
+        )
     if suffix in KERAS_FILES:
         raise InputError(f"{path} is not opened: '{suffix}' files may hold code (pickled lambdas) that runs when they are opened. {remedy}")
 

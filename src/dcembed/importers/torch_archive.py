@@ -57,7 +57,9 @@ def open_archive(path: Path) -> Archive:
     """Read all members of an archive into memory."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return Archive(path, strip_folder({info.filename: _read(archive, info, path) for info in archive.infolist() if not info.is_dir()}))
+            return Archive(
+                path, strip_folder({info.filename: _read(archive, info, path) for info in archive.infolist() if not info.is_dir()})
+            )
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise NetworkError(f"{path} is not a readable archive of torch: {error}. Write it again, or check the download.") from error
 

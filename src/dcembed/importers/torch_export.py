@@ -149,8 +149,8 @@ def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set
     for source, tensor in zip(layout.sources, inputs, strict=True):
         if source.value is None:
             part = layout.parts[source.name]
-            value = ops.select(lowering.builder, lowering.builder.input, lambda entries, part=part, shape=tensor.shape: entries[part].reshape(shape))
-            recorder.memory.write(tensor, value)
+            numbers = np.arange(part.start, part.stop).reshape(tensor.shape)
+            recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
     with plain_torch(), recorder:
         leaves = run(program.code, inputs, double, nodes, steps)
     return _Reading(lowering.builder, read_outputs(recorder, leaves, program.outputs, outputs), double)

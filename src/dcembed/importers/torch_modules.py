@@ -94,9 +94,7 @@ def _load_by_export(
     return wanted
 
 
-def _record(
-    model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, growth: Growth
-) -> tuple[Lowering, Recorder, Any]:
+def _record(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, growth: Growth) -> tuple[Lowering, Recorder, Any]:
     """Run the module on one point, and lower what it does."""
     size = sum(math.prod(shapes[name]) for name in arguments.names)
     lowering = Lowering("torch", ACCEPTED, (size,), growth)

@@ -19,8 +19,17 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 # Operators that only look at values.
 ASSERTIONS = frozenset(
-    """_assert _assert_scalar _assert_async _assert_tensor_metadata _functional_assert_scalar _functional_assert_async
-    sym_constrain_range sym_constrain_range_for_size _functional_sym_constrain_range""".split()
+    [
+        "_assert",
+        "_assert_scalar",
+        "_assert_async",
+        "_assert_tensor_metadata",
+        "_functional_assert_scalar",
+        "_functional_assert_async",
+        "sym_constrain_range",
+        "sym_constrain_range_for_size",
+        "_functional_sym_constrain_range",
+    ]
 )
 # Those that set a mode for a graph in the graph, and which of their arguments it is.
 WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
@@ -182,7 +191,9 @@ def run(code: Code, inputs: Sequence[Any], double: bool, nodes: set[fx.Node] | N
         elif node.op == "get_attr":
             values[node] = _own(code.attributes[str(node.target)], double)
         elif node.op == "call_function" and operator_name(node.target) not in ASSERTIONS:
-            args, kwargs = (fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs))
+            args, kwargs = (
+                fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs)
+            )
             args = args if steps is None else steps.before(node, args)
             values[node] = _squeeze(node, args) if node.target is _SQUEEZE else _call(node.target, args, kwargs, double, steps)
         if steps is not None and node in values:

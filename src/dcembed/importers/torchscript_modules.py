@@ -18,7 +18,6 @@ from dcembed.importers.torchscript import find_forward, run_script
 from dcembed.importers.torchscript_files import read_script
 from dcembed.network.growth import Growth
 
-
 # Numbers in one value, for all points that are compared together.
 MOST = Growth(50_000_000)
 
