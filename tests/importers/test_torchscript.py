@@ -49,27 +49,106 @@ def test_traced_construction(name, tmp_path):
         assert_same(network, construction.build(), construction.shape)
 
 
-SCRIPTED = (
-    "ReLU, PReLU, ELU, GELU, SiLU, Softplus, Softmax, LayerNorm, GroupNorm, BatchNorm1d, Conv2d, ConvTranspose2d, MaxPool2d, AvgPool2d, "
-    "AdaptiveAvgPool2d, Upsample bilinear, Upsample nearest, LSTM, GRU, MultiheadAttention, TransformerEncoderLayer, PixelShuffle, ReflectionPad2d"
-).split(", ")
-SCRIPTED = [name for name in SCRIPTED if name in BY_NAME]
-
-
-def test_the_names_are_in_the_table():
-    assert len(SCRIPTED) > 18
+# Layers of torch.nn, with all their branches in the code.
+SCRIPTED = [
+    "ReLU",
+    "PReLU",
+    "RReLU",
+    "ELU",
+    "CELU",
+    "GELU tanh",
+    "SiLU",
+    "Softplus",
+    "Threshold",
+    "Softmax",
+    "LogSoftmax",
+    "Conv1d same",
+    "Conv2d",
+    "Conv2d reflect",
+    "Conv2d circular",
+    "ConvTranspose2d",
+    "CNN",
+    "MaxPool2d dilated",
+    "AvgPool2d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool2d",
+    "LPPool2d",
+    "BatchNorm1d",
+    "InstanceNorm2d",
+    "LayerNorm",
+    "GroupNorm",
+    "RMSNorm",
+    "LocalResponseNorm",
+    "Upsample nearest",
+    "Upsample bilinear",
+    "Upsample bicubic",
+    "ReflectionPad2d",
+    "PixelShuffle",
+    "Unfold",
+    "Fold",
+    "Unflatten",
+    "Dropout",
+    "AlphaDropout",
+    "TransformerEncoderLayer",
+    "TransformerEncoderLayer first",
+    "residual with a check of the shape",
+]
 
 
 @pytest.mark.parametrize("name", SCRIPTED)
 def test_scripted_construction(name, tmp_path):
-    """With all the branches of torch.nn in their code."""
     construction = BY_NAME[name]
-    try:
-        script = torch.jit.script(construction.build())
-    except Exception:
-        pytest.skip("the construction is made of Python that TorchScript does not know")
-    for network in both(script, tmp_path, input_shape=construction.shape):
+    for network in both(torch.jit.script(construction.build()), tmp_path, input_shape=construction.shape):
         assert_same(network, construction.build(), construction.shape)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.MultiheadAttention(4, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.inner(x, x, x)
+
+
+class Recurrent(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x)[0]
+
+
+class Cells(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(4, 3)
+
+    def forward(self, x):
+        state = torch.zeros(x.size(0), 3, dtype=x.dtype)
+        for place in range(x.size(1)):
+            state = self.cell(x[:, place], state)
+        return state
+
+
+SEQUENCES = {
+    "attention": Attention,
+    "encoder": lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2, enable_nested_tensor=False),
+    "LSTM": lambda: Recurrent(nn.LSTM(4, 3, 2, batch_first=True, bidirectional=True)),
+    "GRU": lambda: Recurrent(nn.GRU(4, 3, batch_first=True)),
+    "RNN": lambda: Recurrent(nn.RNN(4, 3, batch_first=True)),
+    "cells": Cells,
+}
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences(name, tmp_path):
+    """Scripted they go through operators that do a whole layer at once."""
+    torch.manual_seed(0)
+    model = SEQUENCES[name]().double().eval()
+    for network in both(torch.jit.script(model), tmp_path, input_shape=(3, 4)):
+        assert_same(network, model, (3, 4))
 
 
 # The language.

@@ -138,7 +138,7 @@ def _bind(run: _Run, scope: dict[str, Any], target: ast.expr, value: Any) -> Non
         for part, item in zip(target.elts, value, strict=True):
             _bind(run, scope, part, item)
         return
-    owner = _evaluate(run, scope, target.value) if isinstance(target, ast.Attribute) else None
+    owner: Any = _evaluate(run, scope, target.value) if isinstance(target, ast.Attribute) else None
     if isinstance(target, ast.Attribute) and any(owner is made for made in run.made):
         owner.attributes[target.attr] = value
     else:

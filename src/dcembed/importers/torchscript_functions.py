@@ -182,6 +182,8 @@ _PYTHON: dict[str, Callable[..., Any]] = _LISTS | {
     "le": operator.le,
     "gt": operator.gt,
     "ge": operator.ge,
+    "__range_length": lambda start, stop, step: len(range(start, stop, step)),
+    "__derive_index": lambda index, start, step: start + index * step,
     "__and__": operator.and_,
     "__or__": operator.or_,
     "__xor__": operator.xor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,15 @@ def _attention(
     if enable_gqa:
         times = ops.shape_of(query)[-3] // ops.shape_of(key)[-3]
         key, value = (ops.repeat(builder, item, times, -3) for item in (key, value))
+    return ops.matmul(builder, _shares(builder, query, key, attn_mask, is_causal, scale), value)
+
+
+def _shares(builder: NetworkBuilder, query: Value, key: Value, mask: Any, is_causal: bool = False, scale: float | None = None) -> Value:
+    """softmax(query key^T * scale + mask): how much every place takes of every other."""
     factor = 1.0 / math.sqrt(ops.shape_of(query)[-1]) if scale is None else scale
     swapped = ops.rearrange(builder, key, lambda entries: np.swapaxes(entries, -1, -2))
     scores = ops.matmul(builder, ops.scale(builder, query, factor), swapped)
-    scores = _masked(builder, scores, _causal(scores) if is_causal else attn_mask)
-    return ops.matmul(builder, ops.softmax(builder, scores, -1), value)
+    return ops.softmax(builder, _masked(builder, scores, _causal(scores) if is_causal else mask), -1)
 
 
 def _causal(scores: Value) -> Any:
@@ -63,26 +67,58 @@ def _heads(builder: NetworkBuilder, value: Value, count: int) -> Value:
     return ops.transpose(builder, ops.reshape(builder, value, (batch, places, count, features // count)), (0, 2, 1, 3))
 
 
-def _self_attention(builder: NetworkBuilder, value: Value, num_heads: int, weights: Sequence[Any], mask: Any) -> Value:
-    """Of a value with itself; the weights are those of query, key and value together, and those of the result."""
-    size = ops.shape_of(value)[-1]
-    together = linear(builder, value, weights[0], weights[1])
-    parts = [_heads(builder, part, num_heads) for part in ops.split(builder, together, [size] * 3, -1)]
-    joined = ops.transpose(builder, _attention(builder, parts[0], parts[1], parts[2], mask), (0, 2, 1, 3))
-    return linear(builder, ops.reshape(builder, joined, ops.shape_of(value)), weights[2], weights[3])
+def _together(builder: NetworkBuilder, shares: Value, value: Value, weight: Any, bias: Any) -> Value:
+    """What the heads give, side by side and through a last layer."""
+    heads = ops.matmul(builder, shares, value)
+    batch, count, places, size = ops.shape_of(heads)
+    joined = ops.reshape(builder, ops.transpose(builder, heads, (0, 2, 1, 3)), (batch, places, count * size))
+    return linear(builder, joined, weight, bias)
+
+
+def _multi_head(
+    builder: NetworkBuilder,
+    query: Value,
+    key: Value,
+    value: Value,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Any,
+    qkv_bias: Any,
+    proj_weight: Any,
+    proj_bias: Any,
+    mask: Any = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: Any = None,
+) -> tuple[Value, Value | None]:
+    """What torch runs for nn.MultiheadAttention at inference: values, and the shares of all places."""
+    if mask is not None:
+        raise Unsupported("has a mask in a form that is not known; pass the Python module instead of TorchScript")
+    weights, biases = (np.split(ops.as_constant(item, "a weight"), 3) for item in (qkv_weight, qkv_bias))
+    first, second, third = (
+        _heads(builder, linear(builder, item, weight, bias), num_heads)
+        for item, weight, bias in zip((query, key, value), weights, biases, strict=True)
+    )
+    shares = _shares(builder, first, second, None)
+    result = _together(builder, shares, third, proj_weight, proj_bias)
+    if not need_weights:
+        return result, None
+    return result, ops.mean(builder, shares, 1) if average_attn_weights else shares
 
 
 def _encoder_layer(builder: NetworkBuilder, src: Value, embed_dim: int, num_heads: int, *rest: Any) -> Value:
     """What torch runs for nn.TransformerEncoderLayer at inference."""
-    attention, (use_gelu, norm_first, eps), norms, feed = rest[:4], rest[4:7], rest[7:11], rest[11:15]
-    if len(rest) > 15 and rest[15] is not None:
-        raise Unsupported("has a mask; take the Python module, or one in training mode, before it is scripted")
+    (qkv_weight, qkv_bias, proj_weight, proj_bias), (use_gelu, norm_first, eps) = rest[:4], rest[4:7]
+    norms, feed = rest[7:11], rest[11:15]
+    mask = rest[15] if len(rest) > 15 else None
 
     def norm(value: Value, place: int) -> Value:
         return ops.layer_norm(builder, value, -1, norms[place], norms[place + 1], eps)
 
     def attend(value: Value) -> Value:
-        return _self_attention(builder, value, num_heads, attention, None)
+        return _multi_head(
+            builder, value, value, value, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights=False
+        )[0]
 
     def forward(value: Value) -> Value:
         inner = linear(builder, value, feed[0], feed[1])
@@ -98,5 +134,6 @@ def _encoder_layer(builder: NetworkBuilder, src: Value, embed_dim: int, num_head
 ATTENTION: dict[str, Callable[..., Any]] = {
     "scaled_dot_product_attention": _attention,
     "_scaled_dot_product_flash_attention_for_cpu": _flash_attention,
+    "_native_multi_head_attention": _multi_head,
     "_transformer_encoder_layer_fwd": _encoder_layer,
 }
