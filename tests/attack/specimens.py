@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zipfile
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from tests.frontends.hosts import milp_lp, miqp_mps, qp_lp
@@ -41,6 +43,8 @@ def make_specimens() -> list[Specimen]:
         Specimen("net.safetensors", _safetensors(), info),
         Specimen("net.onnx", _onnx(functions=False), info),
         Specimen("functions.onnx", _onnx(functions=True), info),
+        Specimen("program.pt2", _pt2(), info),
+        Specimen("script.pt", _torchscript(), info),
         Specimen("qp.lp", qp_lp().encode(), host),
         Specimen("milp.lp", milp_lp().encode(), host),
         Specimen("brackets.lp", brackets.encode(), host),
@@ -106,6 +110,55 @@ def _onnx(functions: bool) -> bytes:
     body = [helper.make_node("Relu", ["p"], ["q"])]
     own = [helper.make_function("own", "Layer", ["p"], ["q"], body, opsets[:1])] if functions else []
     return helper.make_model(graph, opset_imports=opsets, functions=own, ir_version=9).SerializeToString()
+
+
+def _pt2() -> bytes:
+    import torch
+
+    stream = io.BytesIO()
+    torch.export.save(torch.export.export(_module(), (torch.zeros(2, 2),), dynamic_shapes=({0: torch.export.Dim.AUTO},)), stream)
+
+    def without_places(name: str, content: bytes) -> bytes:
+        """Where the code of the model was, and what it was, is different everywhere."""
+        if not name.endswith("models/model.json"):
+            return content
+        data = json.loads(content)
+        for node in data["graph_module"]["graph"]["nodes"]:
+            node["metadata"] = {}
+        return json.dumps(data).encode()
+
+    return _pack({name: without_places(name, content) for name, content in _unpack(stream.getvalue()).items() if "sample_inputs" not in name})
+
+
+def _torchscript() -> bytes:
+    import torch
+
+    stream = io.BytesIO()
+    torch.jit.save(torch.jit.script(_module()), stream)
+    return _pack({name: content for name, content in _unpack(stream.getvalue()).items() if not name.endswith(".debug_pkl")})
+
+
+def _module() -> Any:
+    import torch
+
+    module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    for parameter in module.parameters():
+        torch.nn.init.constant_(parameter, 0.5)
+    return module
+
+
+def _unpack(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _pack(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            # By its name alone an entry would have the time of day in it.
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return stream.getvalue()
 
 
 def good_files() -> dict[str, bytes]:

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("onnx")
 pytest.importorskip("safetensors")
+pytest.importorskip("torch")
 
 from tests.attack.mutants import SLOW, mutate, run
 from tests.attack.specimens import make_specimens
