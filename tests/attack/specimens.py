@@ -127,7 +127,9 @@ def _pt2() -> bytes:
             node["metadata"] = {}
         return json.dumps(data).encode()
 
-    return _pack({name: without_places(name, content) for name, content in _unpack(stream.getvalue()).items() if "sample_inputs" not in name})
+    return _pack(
+        {name: without_places(name, content) for name, content in _unpack(stream.getvalue()).items() if "sample_inputs" not in name}
+    )
 
 
 def _torchscript() -> bytes:
