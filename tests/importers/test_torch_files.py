@@ -427,10 +427,16 @@ def test_pickles_inside(tmp_path, write, member):
     assert not (tmp_path / "made").exists()
 
 
+def code_of_the_model(members):
+    """The member with the code of nn.Sequential; its name depends on what was scripted before."""
+    (name,) = [name for name in members if "/container" in name and name.endswith(".py")]
+    return name
+
+
 def with_code(tmp_path, write, code):
     """A file whose forward pass is this text."""
     good = members_of(save_script(make_model(), str(tmp_path / "good.pt")))
-    (name,) = [name for name in good if name.endswith("container.py")]
+    name = code_of_the_model(good)
     lines = good[name].decode().splitlines()
     start = next(index for index, line in enumerate(lines) if "def forward" in line)
     body = [f"    {line}" for line in code.splitlines()]
@@ -477,11 +483,11 @@ def test_harmless_code(tmp_path, write):
     np.testing.assert_allclose(network([-2.0, 0.0, 1.0]), [0.0, 1.5, 2.5])
 
 
-@pytest.mark.parametrize("ending", ["data.pkl", "constants.pkl", "container.py"])
+@pytest.mark.parametrize("ending", ["data.pkl", "constants.pkl", None])
 def test_damaged_script(tmp_path, write, ending):
     good = members_of(save_script(make_model(), str(tmp_path / "good.pt")))
     with pytest.raises((InputError, NetworkError)):
-        load_network(write(change(good, ending, b"\x80\x02garbage"), "changed.pt"))
+        load_network(write(change(good, ending or code_of_the_model(good), b"\x80\x02garbage"), "changed.pt"))
 
 
 def test_missing_storage(tmp_path, write):
