@@ -12,7 +12,9 @@ NAMES = ["relu", "softplus", "sigmoid", "tanh", "elu", "gelu", "gelu_tanh", "sil
 STEEP = ["sin", "exp", "square"]
 
 
-def layered(activation: Activation, widths=(6, 5, 4), num_inputs: int = 3, num_outputs: int = 2, seed: int = 0, scale: float = 1.3) -> Network:
+def layered(
+    activation: Activation, widths=(6, 5, 4), num_inputs: int = 3, num_outputs: int = 2, seed: int = 0, scale: float = 1.3
+) -> Network:
     rng = np.random.default_rng(seed)
     builder = NetworkBuilder((num_inputs,))
     value = builder.input

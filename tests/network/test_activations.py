@@ -183,7 +183,7 @@ def test_the_same_in_other_processes(activation):
 
 
 def test_names_that_are_not_known():
-    with pytest.raises(NetworkError, match="There is no activation 'swoosh'. Known are relu, softplus"):
+    with pytest.raises(NetworkError, match=r"There is no activation 'swoosh'\. Known are relu, softplus"):
         find_activation("swoosh")
     with pytest.raises(NetworkError, match="does not take the parameters"):
         find_activation("tanh", (1.0,))
