@@ -273,7 +273,7 @@ def test_info_describes_a_network(folder, capsys):
         ["2", "Gemm", "supported"],
     ]
     assert main(["info", "net.npz"]) == 0
-    assert "units    16 ReLU in 2 stages" in capsys.readouterr().out
+    assert "units    16 in 2 stages: 16 relu" in capsys.readouterr().out
 
 
 def test_info_says_what_is_not_supported(folder, capsys):
