@@ -20,12 +20,12 @@ from sklearn.base import is_classifier, is_regressor
 from dcembed.errors import InputError
 from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
-from dcembed.importers.sklearn_.classifiers import find_link
+from dcembed.importers.sklearn_.classifiers import Link, find_link
 from dcembed.importers.sklearn_.comparison import compare
 from dcembed.importers.sklearn_.encoders import agree
 from dcembed.importers.sklearn_.inputs import Inputs, first_frame, read_inputs
 from dcembed.importers.sklearn_.tables import TABLES
-from dcembed.importers.sklearn_.walk import Method, Walk
+from dcembed.importers.sklearn_.walk import Method, Walk, find
 from dcembed.importers.sklearn_.wrappers import last_estimator
 from dcembed.network.network import Network
 
@@ -70,9 +70,17 @@ def _choose_method(model: Any, request: Request) -> Method:
     return "scores" if hasattr(model, "decision_function") else "transform" if hasattr(model, "transform") else "predict"
 
 
+def link_of(model: Any) -> Link | None:
+    """How the classes of a classifier follow from its scores; None for one that is not fitted, or has no scores that can be read."""
+    last = last_estimator(model)
+    if find(TABLES.methods["scores"], last) is None and type(last).__name__ != "OneVsRestClassifier":
+        return None
+    return find_link(last) if hasattr(last, "classes_") else None
+
+
 def _check_logits(model: Any, request: Request) -> None:
     """Scores are what is given anyway; whether they are logits is known of some."""
-    if request.logits and find_link(last_estimator(model)) not in ("softmax", "logistic"):
+    if request.logits and link_of(model) not in ("softmax", "logistic"):
         raise InputError(
             f"load_network: outputs='logits', but the {type(last_estimator(model)).__name__} does not end in a softmax or logistic function. "
             "Leave outputs out for its scores."

@@ -18,8 +18,8 @@ def pipeline(walk: Walk, method: Method, model: Any, frame: Any) -> Any:
     steps = [(name, step) for name, step in model.steps if not is_identity(step)]
     for name, step in steps[:-1]:
         frame = walk.run("transform", step, frame, name)
-    if method != "transform" and (not steps or is_identity(model.steps[-1][1])):
-        raise NetworkError("The network is empty: the last step of the scikit-learn pipeline does nothing. Let it be an estimator.")
+    if not steps and not walk.path:
+        raise NetworkError("The network is empty: the scikit-learn pipeline has no step. Pass one that ends in an estimator.")
     return walk.run(method, steps[-1][1], frame, steps[-1][0]) if steps else frame
 
 

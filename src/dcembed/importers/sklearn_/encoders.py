@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.importers import operations as ops
 from dcembed.importers.operations import Unsupported
-from dcembed.importers.sklearn_.frame import Constant, Frame, Source, Untouched, computed, is_missing
+from dcembed.importers.sklearn_.frame import Constant, Frame, Source, Untouched, computed, given, is_missing
 from dcembed.importers.sklearn_.table import as_column, as_matrix, as_table
 from dcembed.importers.sklearn_.walk import Encoded, Walk
 
@@ -71,7 +71,7 @@ def _options(encoder: Any, place: int, source: Source) -> Sequence[Any]:
     if source is None:
         raise Unsupported(f"encodes column {place}, which a step before it computes; encode the columns as they are given")
     if isinstance(source, Constant):
-        return [source.value]
+        return [given(source)]
     known = source.categories if source.categories is not None else encoder.categories_[place]
     if not len(known):
         raise Unsupported(f"has no category of '{source.name}' that all encoders of it accept")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 # Where models keep the part that sees the input first.
-_PARTS = ("best_estimator_", "regressor_", "estimator_", "estimator", "estimators_")
+_PARTS = ("best_estimator_", "regressor_", "estimator_", "estimators_")
 
 
 def count_features(model: Any) -> int | None:

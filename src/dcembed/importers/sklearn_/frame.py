@@ -21,6 +21,10 @@ from dcembed.importers.operations import Unsupported
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 
+# The value of a column that the user left out.
+LEFT_OUT = object()
+
+
 @dataclass(frozen=True, eq=False)
 class Untouched:
     """A column of the model's input that no step has changed.
@@ -75,11 +79,18 @@ def computed(value: Tensor) -> Frame:
 def as_numbers(frame: Frame) -> Tensor:
     """The values of all columns, shape (1, n); Unsupported names a column that is no number."""
     for source in frame.sources:
-        if isinstance(source, Constant) and not is_number(source.value):
+        if isinstance(source, Constant) and not is_number(given(source)):
             raise Unsupported(f"takes '{source.name}' as a number, but it was given as {source.value!r}")
         if isinstance(source, Untouched) and source.categories and not all(map(is_number, source.categories)):
             raise Unsupported(f"takes '{source.name}' as a number, but its categories are not numbers")
     return frame.entries
+
+
+def given(constant: Constant) -> Any:
+    """The value of a constant; Unsupported if it was left out."""
+    if constant.value is LEFT_OUT:
+        raise Unsupported(f"needs '{constant.name}', which load_network(inputs=...) leaves out; name it there, or give it a value")
+    return constant.value
 
 
 def is_number(value: Any) -> bool:

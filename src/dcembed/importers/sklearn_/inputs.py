@@ -14,7 +14,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.importers.request import Request
 from dcembed.importers.sklearn_.features import count_features, find_names
-from dcembed.importers.sklearn_.frame import Constant, Frame, Source, Untouched, is_number
+from dcembed.importers.sklearn_.frame import LEFT_OUT, Constant, Frame, Source, Untouched, is_number
 from dcembed.importers.sklearn_.table import as_column, as_table
 from dcembed.network.builder import NetworkBuilder
 
@@ -35,7 +35,7 @@ class Inputs:
     free
         The columns that are inputs of the network, in this order.
     fixed
-        Those that are constants, and their values.
+        Those that are constants, and their values; LEFT_OUT for those that the user did not mention beside others.
     categories
         Of the free columns that are encoded: the values that they may have. Each of these is an input of the network, 1 for the value
         that the column has and 0 for the others.
@@ -110,10 +110,15 @@ def as_model_input(inputs: Inputs, points: Array) -> Any:
     """Points of the network, shape (k, size), as the table that the model itself takes."""
     places = inputs.places
     columns = [
-        as_column([inputs.fixed[column]] * len(points)) if column in inputs.fixed else _values(inputs, column, points[:, places[column]])
+        as_column([_shown(inputs.fixed[column])] * len(points)) if column in inputs.fixed else _values(inputs, column, points[:, places[column]])
         for column in range(len(inputs.names))
     ]
     return as_table(columns, inputs.names if inputs.is_named else None)
+
+
+def _shown(value: Any) -> Any:
+    """A column that was left out is one that the model does not look at."""
+    return 0.0 if value is LEFT_OUT else value
 
 
 def choose_categories(inputs: Inputs, points: Array) -> Array:
@@ -141,15 +146,12 @@ def _choose(names: Sequence[str], request: Request) -> tuple[list[str], Mapping[
         raise InputError(f"load_network: inputs has {_quote(unknown)}, but the columns of the scikit-learn model are {_quote(names)}.")
     # A mapping of constants alone says nothing of the others.
     free = list(listed) if listed else [name for name in names if name not in fixed]
-    missing = [name for name in names if name not in fixed and name not in free]
-    if missing or len(set(free)) < len(free):
-        raise InputError(
-            f"load_network: inputs {'lacks ' + _quote(missing) if missing else 'has a column twice'}. Name every column once, and give a "
-            "value to those that are constants, as in inputs={'a': None, 'b': 2.5}."
-        )
+    if len(set(free)) < len(free):
+        raise InputError(f"load_network: inputs has a column twice: {_quote(free)}. Name each of them once.")
     if not free:
         raise InputError("load_network: inputs gives a value to every column, so nothing is left to decide. Give None to some of them.")
-    return free, fixed
+    left_out = [name for name in names if name not in fixed and name not in free]
+    return free, {**fixed, **dict.fromkeys(left_out, LEFT_OUT)}
 
 
 def _quote(names: Sequence[str], most: int = 8) -> str:

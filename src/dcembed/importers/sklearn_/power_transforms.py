@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from dcembed.importers import operations as ops
-from dcembed.importers.sklearn_.functions import LEAST_ROOT
 from dcembed.importers.sklearn_.scalers import standardize, unstandardize
 from dcembed.network.activations import find_activation
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 # Below this an exponent is zero, as it is to scikit-learn.
 TINY = float(np.spacing(1.0))
+# Box-Cox is for positive columns; below this it goes on in a straight line, and so does the inverse of either before a pole.
+LEAST = 1e-12
 
 
 def power_transform(builder: NetworkBuilder, model: Any, value: Tensor) -> Tensor:
@@ -46,6 +47,8 @@ def _each_column(builder: NetworkBuilder, value: Tensor, exponents: Any, piece: 
 
 def _upper(builder: NetworkBuilder, value: Tensor, exponent: float, least: float) -> Tensor:
     """((1 + x)^l - 1) / l down to 1 + x = `least`, and a line below."""
+    if exponent == 1.0:
+        return value
     shifted = builder.shift(value, 1.0)
     if abs(exponent) < TINY:
         return builder.activate(shifted, find_activation("log", (least,)))
@@ -54,28 +57,26 @@ def _upper(builder: NetworkBuilder, value: Tensor, exponent: float, least: float
 
 
 def _yeo_johnson(builder: NetworkBuilder, value: Tensor, exponent: float) -> Tensor:
-    if exponent == 1.0:
-        return value
     minus = builder.scale(value, -1.0)
     lower = builder.scale(_upper(builder, minus, 2.0 - exponent, 1.0), -1.0)
     return builder.add(builder.add(_upper(builder, value, exponent, 1.0), lower), minus)
 
 
 def _box_cox(builder: NetworkBuilder, value: Tensor, exponent: float) -> Tensor:
-    return _upper(builder, builder.shift(value, -1.0), exponent, LEAST_ROOT ** 0.5)
+    return _upper(builder, builder.shift(value, -1.0), exponent, LEAST)
 
 
 def _undo_upper(builder: NetworkBuilder, value: Tensor, exponent: float) -> Tensor:
     """(1 + l y)^(1 / l) - 1 of y >= 0; with a negative exponent it has a pole, before which it goes on in a line."""
+    if exponent == 1.0:
+        return value
     if abs(exponent) < TINY:
         return builder.shift(builder.activate(value, find_activation("exp")), -1.0)
     inner = builder.shift(builder.scale(value, exponent), 1.0)
-    return builder.shift(builder.activate(inner, find_activation("power", (1.0 / exponent, 1e-6))), -1.0)
+    return builder.shift(builder.activate(inner, find_activation("power", (1.0 / exponent, LEAST))), -1.0)
 
 
 def _undo_yeo_johnson(builder: NetworkBuilder, value: Tensor, exponent: float) -> Tensor:
-    if exponent == 1.0:
-        return value
     above, below = builder.relu(value), builder.relu(builder.scale(value, -1.0))
     lower = builder.scale(_undo_upper(builder, below, 2.0 - exponent), -1.0)
     return builder.add(_undo_upper(builder, above, exponent), lower)

@@ -40,8 +40,17 @@ REASONS = {
 }
 
 
+# Packages whose models hold a network that is read by itself.
+WRAPPERS = {
+    "skorch": "wraps a torch module; pass the module itself, model.module_, and scale its inputs in it",
+    "scikeras": "wraps a Keras model; pass the model itself, model.model_, and scale its inputs in it",
+}
+
+
 def why_not(estimator: Any) -> str | None:
     """The reason not to embed an estimator; None if there is none, or none is known."""
     reason = why_not_trees(estimator)
-    is_known = type(estimator).__module__.partition(".")[0] == "sklearn"
-    return reason if reason is not None else REASONS.get(type(estimator).__name__) if is_known else None
+    package = type(estimator).__module__.partition(".")[0]
+    if reason is None and package == "sklearn":
+        reason = REASONS.get(type(estimator).__name__)
+    return WRAPPERS.get(package) if reason is None else reason
