@@ -122,5 +122,5 @@ def test_model_files_match_a_table_of_names_with_the_features():
 def test_pyomo_refuses_an_index_of_other_names():
     model = pyo.ConcreteModel()
     model.x = pyo.Var(["a", "b", "c"])
-    with pytest.raises(InputError, match="Missing: 'price', 'advert', 'season'. Surplus: 'a', 'b', 'c'"):
+    with pytest.raises(InputError, match=r"Missing: 'price', 'advert', 'season'. Surplus: 'a', 'b', 'c'"):
         embed(model, named_pipeline(), model.x)

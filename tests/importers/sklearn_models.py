@@ -49,7 +49,6 @@ from sklearn.feature_selection import (
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
-from sklearn.isotonic import IsotonicRegression
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
@@ -194,7 +193,10 @@ REGRESSORS = {
     **{f"kernel ridge {kernel}": (KernelRidge(kernel=kernel), "numbers") for kernel in ("linear", "poly", "rbf", "laplacian", "sigmoid")},
     "kernel ridge of one output": (KernelRidge(kernel="rbf", gamma=0.3), "number"),
     "gaussian process": (_gp(None), "number"),
-    "gaussian process normalized": (_gp(gp.ConstantKernel(2.0) * gp.RBF([1.0, 2.0, 3.0, 4.0]) + gp.WhiteKernel(0.1), normalize_y=True), "number"),
+    "gaussian process normalized": (
+        _gp(gp.ConstantKernel(2.0) * gp.RBF([1.0, 2.0, 3.0, 4.0]) + gp.WhiteKernel(0.1), normalize_y=True),
+        "number",
+    ),
     "gaussian process of several outputs": (_gp(gp.RBF(2.0), normalize_y=True), "numbers"),
     **{f"gaussian process matern {nu}": (_gp(gp.Matern(2.0, nu=nu)), "number") for nu in (0.5, 1.5, 2.5, np.inf)},
     "gaussian process rational": (_gp(gp.RationalQuadratic(2.0, alpha=0.7)), "number"),
@@ -208,7 +210,10 @@ REGRESSORS = {
     "bagging": (BaggingRegressor(mlp(), n_estimators=3, random_state=0), "number"),
     "bagging of columns": (BaggingRegressor(Ridge(), n_estimators=4, max_features=0.5, random_state=0), "numbers"),
     "stacking": (StackingRegressor([("a", Ridge()), ("b", SVR())], final_estimator=mlp(), cv=2), "number"),
-    "stacking with columns": (StackingRegressor([("a", Ridge()), ("b", mlp())], final_estimator=LinearRegression(), passthrough=True, cv=2), "number"),
+    "stacking with columns": (
+        StackingRegressor([("a", Ridge()), ("b", mlp())], final_estimator=LinearRegression(), passthrough=True, cv=2),
+        "number",
+    ),
     "target scaled": (TransformedTargetRegressor(mlp(), transformer=StandardScaler()), "numbers"),
     "target min-max": (TransformedTargetRegressor(Ridge(), transformer=MinMaxScaler((-1, 1))), "number"),
     "target robust": (TransformedTargetRegressor(Ridge(), transformer=make_pipeline(RobustScaler(), MaxAbsScaler())), "number"),
@@ -226,7 +231,10 @@ REGRESSORS = {
     "halving random search": (HalvingRandomSearchCV(Ridge(), {"alpha": [0.1, 1.0, 2.0]}, cv=2, random_state=0), "number"),
     "elimination": (RFE(Ridge(), n_features_to_select=2), "number"),
     "elimination cv": (RFECV(Ridge(), cv=2), "number"),
-    "pipeline": (Pipeline([("a", StandardScaler()), ("b", "passthrough"), ("c", None), ("d", make_pipeline(MinMaxScaler(), mlp()))]), "number"),
+    "pipeline": (
+        Pipeline([("a", StandardScaler()), ("b", "passthrough"), ("c", None), ("d", make_pipeline(MinMaxScaler(), mlp()))]),
+        "number",
+    ),
     "polynomial regression": (make_pipeline(StandardScaler(), PolynomialFeatures(3), Ridge()), "number"),
     "support vectors behind a scaler": (make_pipeline(StandardScaler(), SVR()), "number"),
 }
@@ -307,16 +315,36 @@ TRANSFORMERS = {
     "identity": FunctionTransformer(),
     **{
         f"function {function.__name__}": FunctionTransformer(function)
-        for function in (np.exp, np.expm1, np.exp2, np.square, np.sin, np.cos, np.sinh, np.cosh, np.tanh, np.arctan, np.abs, np.negative, expit)
+        for function in (
+            np.exp,
+            np.expm1,
+            np.exp2,
+            np.square,
+            np.sin,
+            np.cos,
+            np.sinh,
+            np.cosh,
+            np.tanh,
+            np.arctan,
+            np.abs,
+            np.negative,
+            expit,
+        )
     },
     "union": FeatureUnion([("a", StandardScaler()), ("b", "drop"), ("c", PCA(2)), ("d", "passthrough")], transformer_weights={"c": 3.0}),
     "nested union": make_union(make_pipeline(StandardScaler(), PolynomialFeatures(2)), MinMaxScaler()),
     "columns by position": ColumnTransformer([("a", StandardScaler(), [0, -1]), ("b", "passthrough", [1])]),
     "columns by slice": ColumnTransformer([("a", StandardScaler(), slice(1, 3))], remainder="passthrough"),
     "columns by mask": ColumnTransformer([("a", StandardScaler(), [True, False, False, True])], remainder=MinMaxScaler()),
-    "columns by function": ColumnTransformer([("a", StandardScaler(), lambda data: [2, 0]), ("b", PCA(1), [1, 2])], transformer_weights={"b": 0.5}),
-    "columns dropped": ColumnTransformer([("a", "drop", [0]), ("b", StandardScaler(), [1]), ("c", StandardScaler(), [])], sparse_threshold=0),
-    "columns inside columns": ColumnTransformer([("a", ColumnTransformer([("b", StandardScaler(), [1])], remainder="passthrough"), [3, 0])]),
+    "columns by function": ColumnTransformer(
+        [("a", StandardScaler(), lambda data: [2, 0]), ("b", PCA(1), [1, 2])], transformer_weights={"b": 0.5}
+    ),
+    "columns dropped": ColumnTransformer(
+        [("a", "drop", [0]), ("b", StandardScaler(), [1]), ("c", StandardScaler(), [])], sparse_threshold=0
+    ),
+    "columns inside columns": ColumnTransformer(
+        [("a", ColumnTransformer([("b", StandardScaler(), [1])], remainder="passthrough"), [3, 0])]
+    ),
 }
 # On positive columns alone.
 POSITIVE_TRANSFORMERS = {
@@ -340,7 +368,11 @@ def fitted(kind: str, name: str):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if kind in ("transformers", "positive", "imputers"):
-            table, data = {"transformers": (TRANSFORMERS, X), "positive": (POSITIVE_TRANSFORMERS, np.abs(X) + 0.1), "imputers": (IMPUTERS, _with_gaps())}[kind]
+            table, data = {
+                "transformers": (TRANSFORMERS, X),
+                "positive": (POSITIVE_TRANSFORMERS, np.abs(X) + 0.1),
+                "imputers": (IMPUTERS, _with_gaps()),
+            }[kind]
             target = {"discriminants": "three", "discriminants by eigenvectors": "three", "components of neighbourhoods": "three"}.get(name)
             target = target or ("numbers" if "latent" in name else "number")
             return table[name].fit(data, TARGETS[target])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 pytest.importorskip("sklearn")
 
 from scipy.special import expit, softmax
+from sklearn.ensemble import VotingRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
 from sklearn.isotonic import IsotonicRegression
@@ -103,7 +104,7 @@ def test_what_can_be_asked_of_outputs():
     np.testing.assert_allclose(load_network(logistic, outputs="logits")(NEW)[:, 0], logistic.decision_function(NEW))
     with pytest.raises(InputError, match="outputs='logits', but the LinearSVC does not end in a softmax or logistic function"):
         load_network(hinge, outputs="logits")
-    with pytest.raises(UnsupportedLayerError, match="LinearSVC .*has no probabilities.*leave outputs out for its scores"):
+    with pytest.raises(UnsupportedLayerError, match=r"LinearSVC .*has no probabilities.*leave outputs out for its scores"):
         load_network(hinge, outputs="probabilities")
     for outputs in ("logits", "probabilities"):
         with pytest.raises(InputError, match=f"outputs='{outputs}', but a LinearRegression is no classifier"):
@@ -162,6 +163,12 @@ def test_a_subclass_that_computes_the_same_is_read():
         load_network(Doubled(hidden_layer_sizes=(3,), max_iter=5).fit(X, Y))
 
 
+def test_a_frozen_estimator_is_the_one_inside():
+    frozen = pytest.importorskip("sklearn.frozen", reason="this scikit-learn has no frozen estimators")
+    model = frozen.FrozenEstimator(make_pipeline(StandardScaler(), regressor()).fit(X, Y))
+    np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
+
+
 def test_unfitted():
     with pytest.raises(NetworkError, match=r"not fitted: 'MLPRegressor' \(MLPRegressor\) has no weights. Call fit first"):
         load_network(MLPRegressor())
@@ -214,7 +221,7 @@ def test_exponentials_are_compared_where_they_are_finite():
     assert model.coef_[0] > 0.5
     np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
     steps = [FunctionTransformer(function) for function in (np.abs, np.negative, np.sqrt)]
-    with pytest.raises(NetworkError, match="finite predictions at fewer than 8. Standardize its columns"):
+    with pytest.raises(NetworkError, match=r"finite predictions at fewer than 8. Standardize its columns"):
         load_network(make_pipeline(*steps).fit(X))
 
 
@@ -242,9 +249,14 @@ def test_equal_entries_of_training_points_share_a_square():
 def test_products_are_squares_and_squares_are_one_unit():
     model = PolynomialFeatures(2).fit(X)
     network = load_network(model)
-    assert [kind.name for kind in network.activations] == ["square", "square"]
-    # Three squares, three products.
-    assert sorted(network.widths) == [3, 6]
+    assert [kind.name for kind in network.activations] == ["square"]
+    # Three squares, and two for each of three products.
+    assert network.widths == (9,)
+
+
+def test_the_parts_of_an_ensemble_are_side_by_side():
+    parts = [("a", regressor(5, 4)), ("b", make_pipeline(StandardScaler(), regressor(6))), ("c", LinearRegression())]
+    assert load_network(VotingRegressor(parts).fit(X, Y)).widths == (11, 4)
 
 
 @settings(max_examples=10, deadline=None)

@@ -316,6 +316,8 @@ def test_columns_by_name_slices_and_masks():
     table = data()[["area", "rooms", "age"]]
     for places in (["age", "area"], slice("rooms", "age"), slice(None, "rooms"), [True, False, True], "rooms"):
         step = FunctionTransformer() if isinstance(places, str) else StandardScaler()
-        model = make_pipeline(ColumnTransformer([("some", step, [places] if isinstance(places, str) else places)], remainder="passthrough"), Ridge())
+        model = make_pipeline(
+            ColumnTransformer([("some", step, [places] if isinstance(places, str) else places)], remainder="passthrough"), Ridge()
+        )
         fit(model, table)
         np.testing.assert_allclose(load_network(model)(table.to_numpy())[:, 0], model.predict(table), rtol=1e-9)

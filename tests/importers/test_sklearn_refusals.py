@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from sklearn.base import BaseEstimator, RegressorMixin  # noqa: E402
-from sklearn.calibration import CalibratedClassifierCV  # noqa: E402
-from sklearn.cluster import KMeans  # noqa: E402
-from sklearn.compose import TransformedTargetRegressor  # noqa: E402
-from sklearn.ensemble import (  # noqa: E402
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import KMeans
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
     BaggingClassifier,
@@ -29,16 +29,16 @@ from sklearn.ensemble import (  # noqa: E402
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.gaussian_process import GaussianProcessRegressor  # noqa: E402
-from sklearn.gaussian_process import kernels as gp  # noqa: E402
-from sklearn.kernel_ridge import KernelRidge  # noqa: E402
-from sklearn.linear_model import LogisticRegression, Ridge  # noqa: E402
-from sklearn.model_selection import GridSearchCV  # noqa: E402
-from sklearn.multiclass import OneVsOneClassifier  # noqa: E402
-from sklearn.naive_bayes import GaussianNB  # noqa: E402
-from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import (  # noqa: E402
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
     Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
@@ -47,11 +47,11 @@ from sklearn.preprocessing import (  # noqa: E402
     SplineTransformer,
     StandardScaler,
 )
-from sklearn.svm import SVC  # noqa: E402
-from sklearn.tree import DecisionTreeRegressor  # noqa: E402
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
 
-from dcembed.errors import NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import load_network  # noqa: E402
+from dcembed.errors import NetworkError, UnsupportedLayerError
+from dcembed.importers import load_network
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = X[:, 0] + np.abs(X[:, 1])
@@ -111,7 +111,8 @@ def test_trees_inside_other_models(model, where):
 
 def test_everything_is_named_at_once():
     model = make_pipeline(
-        KBinsDiscretizer(3, encode="ordinal"), VotingRegressor([("near", KNeighborsRegressor()), ("wood", DecisionTreeRegressor()), ("line", Ridge())])
+        KBinsDiscretizer(3, encode="ordinal"),
+        VotingRegressor([("near", KNeighborsRegressor()), ("wood", DecisionTreeRegressor()), ("line", Ridge())]),
     )
     said = refused(model)
     assert "has 3 layers that cannot be embedded" in said
@@ -130,7 +131,10 @@ def test_everything_is_named_at_once():
         (make_pipeline(Binarizer(), Ridge()), "jumps from bin to bin"),
         (make_pipeline(SplineTransformer(), Ridge()), "has splines that are not embedded"),
         (make_pipeline(QuantileTransformer(n_quantiles=10, output_distribution="normal"), Ridge()), "output_distribution='normal'"),
-        (make_pipeline(FunctionTransformer(lambda x: x + 1.0), Ridge()), "calls <lambda>, and what a Python function computes cannot be seen"),
+        (
+            make_pipeline(FunctionTransformer(lambda x: x + 1.0), Ridge()),
+            "calls <lambda>, and what a Python function computes cannot be seen",
+        ),
         (make_pipeline(FunctionTransformer(np.clip, kw_args={"a_min": 0.0, "a_max": 1.0}), Ridge()), "calls clip with arguments"),
         (make_pipeline(FunctionTransformer(np.floor), Ridge()), "calls floor"),
         (KernelRidge(kernel="cosine"), "has the kernel 'cosine'; accepted are 'linear', 'poly', 'rbf', 'laplacian' and 'sigmoid'"),
@@ -139,8 +143,14 @@ def test_everything_is_named_at_once():
         (GaussianProcessRegressor(gp.Matern(nu=0.7), optimizer=None, alpha=0.1), "Matern kernel with nu=0.7"),
         (GaussianProcessRegressor(gp.ExpSineSquared(), optimizer=None, alpha=100.0), "periodic kernel of several columns"),
         (AdaBoostRegressor(Ridge(), n_estimators=2), "takes a weighted median"),
-        (TransformedTargetRegressor(Ridge(), func=lambda y: y + 1, inverse_func=lambda y: y - 1), "'transformer': FunctionTransformer (calls <lambda>"),
-        (TransformedTargetRegressor(Ridge(), transformer=KBinsDiscretizer(3, encode="ordinal")), "transforms the target; accepted are StandardScaler"),
+        (
+            TransformedTargetRegressor(Ridge(), func=lambda y: y + 1, inverse_func=lambda y: y - 1),
+            "'transformer': FunctionTransformer (calls <lambda>",
+        ),
+        (
+            TransformedTargetRegressor(Ridge(), transformer=KBinsDiscretizer(3, encode="ordinal")),
+            "transforms the target; accepted are StandardScaler",
+        ),
         (KMeans(2, n_init=1), "'KMeans': KMeans"),
     ],
     ids=str,

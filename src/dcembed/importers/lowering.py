@@ -107,9 +107,7 @@ class Lowering:
             return
         count = "1 layer" if len(self._problems) == 1 else f"{len(self._problems)} layers"
         lines = "\n".join(f"  {problem}" for problem in self._problems)
-        raise UnsupportedLayerError(
-            f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n{self._advice}"
-        )
+        raise UnsupportedLayerError(f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n{self._advice}")
 
     def finish(self, output: Any) -> Network:
         """The network that computes `output`."""

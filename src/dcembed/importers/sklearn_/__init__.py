@@ -19,6 +19,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from dcembed.errors import InputError
 from dcembed.importers.lowering import Lowering
+from dcembed.importers.parallel_stages import join_stages
 from dcembed.importers.request import Request
 from dcembed.importers.sklearn_.classifiers import Link, find_link
 from dcembed.importers.sklearn_.comparison import compare
@@ -50,7 +51,7 @@ def _build(model: Any, method: Method, inputs: Inputs) -> tuple[Walk, Network]:
     walk = Walk(lowering, TABLES, inputs)
     result = walk.run(method, model, first_frame(lowering.builder, inputs))
     lowering.raise_problems()
-    return walk, lowering.finish(result.entries)
+    return walk, join_stages(lowering.finish(result.entries))
 
 
 def _choose_method(model: Any, request: Request) -> Method:

@@ -47,7 +47,8 @@ def _rounding(points: Array, forward: Callable[[Array], Array]) -> Array:
     rng, values = np.random.default_rng(SEED), forward(points)
     changed = [forward(points * (1.0 + rng.choice([-1.0, 0.0, 1.0], points.shape) * np.finfo(np.float64).eps)) for _ in range(REPEATS)]
     off: Array = np.nan_to_num(np.abs(np.array(changed) - values), nan=0.0, posinf=0.0).max(axis=(0, 2))
-    return FEW * np.maximum(off, off.mean())
+    rounding: Array = FEW * np.maximum(off, off.mean())
+    return rounding
 
 
 def _forward(model: Any, method: Method) -> Callable[[Any], Array]:
@@ -83,7 +84,7 @@ def _points_in_domain(points: Array, forward: Callable[[Array], Array], inputs: 
 def _finite_rows(points: Array, forward: Callable[[Array], Array]) -> tuple[Array, str]:
     """Where the model has finite values, and what it raised otherwise."""
     try:
-        return np.isfinite(forward(points)).all(axis=1), ""
+        return np.asarray(np.isfinite(forward(points)).all(axis=1)), ""
     except Exception as error:
         if len(points) > 1:
             parts = [_finite_rows(point[None], forward) for point in points]

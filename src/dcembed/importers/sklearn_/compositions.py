@@ -64,7 +64,7 @@ def find_columns(columns: Any, count: int, names: Sequence[str] | None) -> list[
     """
     if isinstance(columns, slice):
         return list(range(count))[_as_positions(columns, names)]
-    listed = [columns] if np.isscalar(columns) else list(columns)
+    listed: list[Any] = [columns] if np.isscalar(columns) else list(columns)
     if listed and all(isinstance(column, bool | np.bool_) for column in listed):
         return np.flatnonzero(listed).tolist()
     numbers = {name: number for number, name in enumerate(names or ())}

@@ -40,7 +40,7 @@ def agree(found: Sequence[Encoded]) -> tuple[Any, ...]:
         if getattr(item.encoder, "handle_unknown", "") == "error":
             named = {key: value for key, value in named.items() if key in own}
         rows = _rows(item.encoder.categories_, item.place, list(named.values()))
-        totals = np.asarray(_ask(item.encoder, rows).sum(axis=1)).reshape(-1) if rows else []
+        totals: Any = np.asarray(_ask(item.encoder, rows).sum(axis=1)).reshape(-1) if rows else []
         named = {key: value for (key, value), total in zip(named.items(), totals, strict=True) if np.isfinite(total)}
     return tuple(named.values())
 

@@ -20,7 +20,6 @@ from dcembed.importers.lowering import UNKNOWN
 from dcembed.importers.operations import Unsupported
 from dcembed.network.builder import NetworkBuilder, Tensor
 
-
 # The value of a column that the user left out.
 LEFT_OUT = object()
 

@@ -95,7 +95,10 @@ def _periodic(builder: NetworkBuilder, kernel: Any, value: Tensor, points: Array
     """exp(-2 sin(pi |x - y| / p)^2 / l^2); of one column the square does without the distance."""
     if points.shape[1] != 1:
         raise Unsupported("has a periodic kernel of several columns; accepted is one of a single column")
-    angles = builder.shift(builder.scale(builder.linear(value, np.ones((len(points), 1))), np.pi / kernel.periodicity), -np.pi / kernel.periodicity * points[:, 0])
+    angles = builder.shift(
+        builder.scale(builder.linear(value, np.ones((len(points), 1))), np.pi / kernel.periodicity),
+        -np.pi / kernel.periodicity * points[:, 0],
+    )
     squares = builder.activate(builder.activate(angles, find_activation("sin")), find_activation("square"))
     return exponential(builder, builder.scale(squares, 2.0 / kernel.length_scale**2))
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
+from dcembed.importers.check import SEED
 from dcembed.importers.request import Request
 from dcembed.importers.sklearn_.features import count_features, find_names
 from dcembed.importers.sklearn_.frame import LEFT_OUT, Constant, Frame, Source, Untouched, is_number
@@ -110,7 +111,9 @@ def as_model_input(inputs: Inputs, points: Array) -> Any:
     """Points of the network, shape (k, size), as the table that the model itself takes."""
     places = inputs.places
     columns = [
-        as_column([_shown(inputs.fixed[column])] * len(points)) if column in inputs.fixed else _values(inputs, column, points[:, places[column]])
+        as_column([_shown(inputs.fixed[column])] * len(points))
+        if column in inputs.fixed
+        else _values(inputs, column, points[:, places[column]])
         for column in range(len(inputs.names))
     ]
     return as_table(columns, inputs.names if inputs.is_named else None)
@@ -125,9 +128,10 @@ def choose_categories(inputs: Inputs, points: Array) -> Array:
     """The points with a category of every encoded column; as many more that each is there once, unless there are very many."""
     widest = max((len(categories) for categories in inputs.categories.values()), default=0)
     chosen = np.resize(points, (max(len(points), min(widest, MOST_CATEGORIES)), points.shape[1]))
-    for number, place in enumerate(inputs.places[column] for column in inputs.categories):
-        width = place.stop - place.start
-        chosen[:, place] = np.eye(width)[(np.arange(len(points)) * (number + 1)) % width]
+    rng, rows = np.random.default_rng(SEED), np.arange(len(chosen))
+    for place in (inputs.places[column] for column in inputs.categories):
+        chosen[:, place] = 0.0
+        chosen[rows, place.start + rng.permutation(rows % (place.stop - place.start))] = 1.0
     return chosen
 
 

@@ -16,7 +16,9 @@ def support_vectors(builder: NetworkBuilder, model: Any, value: Tensor) -> Tenso
     """dual_coef_ @ k(x, support vectors) + intercept_."""
     # What "scale" and "auto" stand for is known to the fitted model alone.
     parameters = {"gamma": model._gamma, "coef0": model.coef0, "degree": model.degree}
-    return builder.linear(pairwise(builder, value, model.support_vectors_, model.kernel, parameters), as_dense(model.dual_coef_), model.intercept_)
+    return builder.linear(
+        pairwise(builder, value, model.support_vectors_, model.kernel, parameters), as_dense(model.dual_coef_), model.intercept_
+    )
 
 
 def two_classes(builder: NetworkBuilder, model: Any, value: Tensor) -> Tensor:

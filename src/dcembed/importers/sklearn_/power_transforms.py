@@ -40,9 +40,11 @@ def undo_power_transform(builder: NetworkBuilder, model: Any, value: Tensor) -> 
     return _each_column(builder, value, model.lambdas_, piece)
 
 
-def _each_column(builder: NetworkBuilder, value: Tensor, exponents: Any, piece: Callable[[NetworkBuilder, Tensor, float], Tensor]) -> Tensor:
-    columns = [ops.select(builder, value, lambda a, j=j: a[:, [j]]) for j in range(value.shape[1])]
-    return builder.concat([piece(builder, column, float(l)) for column, l in zip(columns, exponents, strict=True)], axis=1)
+def _each_column(
+    builder: NetworkBuilder, value: Tensor, exponents: Any, piece: Callable[[NetworkBuilder, Tensor, float], Tensor]
+) -> Tensor:
+    columns = [ops.pick(builder, value, np.array([[place]])) for place in range(value.shape[1])]
+    return builder.concat([piece(builder, column, float(power)) for column, power in zip(columns, exponents, strict=True)], axis=1)
 
 
 def _upper(builder: NetworkBuilder, value: Tensor, exponent: float, least: float) -> Tensor:
