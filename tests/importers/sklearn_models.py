@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn.linear_model
 from scipy.special import expit
 from sklearn.cluster import FeatureAgglomeration
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -74,8 +75,6 @@ from sklearn.linear_model import (
     MultiTaskLassoCV,
     OrthogonalMatchingPursuit,
     OrthogonalMatchingPursuitCV,
-    PassiveAggressiveClassifier,
-    PassiveAggressiveRegressor,
     Perceptron,
     PoissonRegressor,
     QuantileRegressor,
@@ -126,6 +125,13 @@ NEW = 2.0 + 3.0 * np.random.default_rng(4).normal(size=(40, 4))
 POSITIVE = np.abs(NEW) + 0.05
 
 
+def older(name):
+    """A class that later versions of scikit-learn leave out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [getattr(sklearn.linear_model, name)] if hasattr(sklearn.linear_model, name) else []
+
+
 def mlp(kind=MLPRegressor, hidden=(5, 4), **options):
     return kind(hidden_layer_sizes=hidden, max_iter=15, random_state=0, **options)
 
@@ -172,7 +178,7 @@ REGRESSORS = {
     "quantile": (QuantileRegressor(alpha=0.01), "number"),
     "theil-sen": (TheilSenRegressor(random_state=0, max_subpopulation=200), "number"),
     "sgd": (SGDRegressor(random_state=0, eta0=1e-3), "number"),
-    "passive-aggressive": (PassiveAggressiveRegressor(random_state=0), "number"),
+    **{kind.__name__: (kind(random_state=0), "number") for kind in older("PassiveAggressiveRegressor")},
     "linear svr": (LinearSVR(random_state=0), "number"),
     "ransac": (RANSACRegressor(random_state=0), "number"),
     "ransac of ridge": (RANSACRegressor(Ridge(), min_samples=20, random_state=0), "number"),
@@ -258,7 +264,7 @@ SCORES = {
     **{f"linear svc of {target}": (LinearSVC(), target) for target in ("two", "three")},
     "sgd hinge": (SGDClassifier(random_state=0), "two"),
     "perceptron": (Perceptron(random_state=0), "three"),
-    "passive-aggressive": (PassiveAggressiveClassifier(random_state=0), "two"),
+    **{kind.__name__: (kind(random_state=0), "two") for kind in older("PassiveAggressiveClassifier")},
     "svc": (SVC(), "two"),
     "nu-svc": (NuSVC(kernel="poly"), "two"),
     "one against the rest": (OneVsRestClassifier(SVC()), "three"),

@@ -277,6 +277,24 @@ def test_an_encoder_of_computed_columns_is_refused():
         load_network(model)
 
 
+class Chosen(FunctionTransformer):
+    """Chooses columns in a way of its own."""
+
+    def transform(self, X):
+        return X[TEXTS]
+
+
+def test_encoders_behind_something_unknown_are_not_blamed():
+    with pytest.raises(UnsupportedLayerError, match="has 1 layer that cannot be embedded:\n  layer 0, 'chosen': Chosen\n"):
+        load_network(fit(make_pipeline(Chosen(), OneHotEncoder(), Ridge())))
+
+
+def test_logarithms_of_encoded_columns():
+    model = fit(make_pipeline(make_column_transformer((OrdinalEncoder(), ["size"])), FunctionTransformer(np.log1p), Ridge()))
+    network = load_network(model, inputs=["size"])
+    assert network([[1.0, 0.0, 0.0]])[0, 0] == pytest.approx(model.predict(data().assign(size="L"))[0])
+
+
 NAMED = {
     "estimator": Ridge(),
     "pipeline": make_pipeline(StandardScaler(), Ridge()),

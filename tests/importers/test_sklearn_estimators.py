@@ -87,7 +87,9 @@ def classes_in(model):
         parts = value if isinstance(value, list) else [value]
         for part in parts:
             members = part if isinstance(part, tuple) else (part,)
-            found |= {name for member in members if hasattr(member, "get_params") and not isinstance(member, type) for name in classes_in(member)}
+            found |= {
+                name for member in members if hasattr(member, "get_params") and not isinstance(member, type) for name in classes_in(member)
+            }
     return found
 
 
@@ -96,4 +98,5 @@ def test_every_estimator_that_is_known_is_in_the_tables():
     tested = {name for kind, item in ALL for name in classes_in(models.fitted(kind, item))}
     # Those of categories have tables of their own; the others are refused, or not in this version of scikit-learn.
     elsewhere = {"OneHotEncoder", "OrdinalEncoder", "TargetEncoder", "IsotonicRegression", "Normalizer", "FrozenEstimator"}
-    assert known - tested == elsewhere
+    removed = {name for name in ("PassiveAggressiveRegressor", "PassiveAggressiveClassifier") if not models.older(name)}
+    assert known - tested - removed == elsewhere

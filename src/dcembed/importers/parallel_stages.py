@@ -58,7 +58,9 @@ def _join(parts: list[Affine], places: dict[int, tuple[int, int]], sizes: list[i
         for source, block in part.weights.items():
             number, left = places[source]
             found = sp.coo_array(block)
-            entries.setdefault(number, []).append(sp.coo_array((found.data, (found.row + top, found.col + left)), shape=(rows, sizes[number])))
+            entries.setdefault(number, []).append(
+                sp.coo_array((found.data, (found.row + top, found.col + left)), shape=(rows, sizes[number]))
+            )
         top += part.num_rows
     weights = {number: _together(blocks) for number, blocks in sorted(entries.items())}
     return Affine(weights, np.concatenate([part.bias for part in parts]))

@@ -38,20 +38,21 @@ def load(model: Any, request: Request) -> Network:
     request.allow_only("scikit-learn model", "inputs", "fixed", "outputs")
     method = _choose_method(model, request)
     inputs = read_inputs(model, request)
-    walk, network = _build(model, method, inputs)
+    walk, result = _walk(model, method, inputs)
     if walk.encoded:
         # Only now is it known which columns are categories: they are inputs of another kind from the start.
         inputs = replace(inputs, categories={column: agree(found) for column, found in walk.encoded.items()})
-        _, network = _build(model, method, inputs)
+        walk, result = _walk(model, method, inputs)
+    walk.lowering.raise_problems()
+    network = join_stages(walk.lowering.finish(result.entries))
     return compare(replace(network, input_names=inputs.network_names), model, method, inputs)
 
 
-def _build(model: Any, method: Method, inputs: Inputs) -> tuple[Walk, Network]:
+def _walk(model: Any, method: Method, inputs: Inputs) -> tuple[Walk, Any]:
+    """A walk through the model, and the columns at its end."""
     lowering = Lowering("scikit-learn", "", (1, inputs.size), advice=_ADVICE)
     walk = Walk(lowering, TABLES, inputs)
-    result = walk.run(method, model, first_frame(lowering.builder, inputs))
-    lowering.raise_problems()
-    return walk, join_stages(lowering.finish(result.entries))
+    return walk, walk.run(method, model, first_frame(lowering.builder, inputs))
 
 
 def _choose_method(model: Any, request: Request) -> Method:

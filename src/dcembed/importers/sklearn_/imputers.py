@@ -10,6 +10,8 @@ from dcembed.importers import operations as ops
 from dcembed.importers.operations import Unsupported
 from dcembed.importers.sklearn_.frame import Constant, Frame, Source, computed, is_missing, is_number, join, take
 from dcembed.importers.sklearn_.walk import Walk
+from dcembed.network.affine import Affine
+from dcembed.network.builder import Tensor
 
 
 def fill(walk: Walk, imputer: Any, frame: Frame) -> Frame:
@@ -17,7 +19,9 @@ def fill(walk: Walk, imputer: Any, frame: Frame) -> Frame:
     _check_sign(imputer)
     filled = [_fill_in(imputer, source, value) for source, value in zip(frame.sources, imputer.statistics_, strict=True)]
     # A column that had no value at all at the fit is dropped, or zero.
-    kept = [place for place, value in enumerate(imputer.statistics_) if not is_missing(value) or imputer.keep_empty_features]
+    kept = [
+        place for place, value in enumerate(imputer.statistics_) if not is_missing(value) or getattr(imputer, "keep_empty_features", False)
+    ]
     columns = take(walk.builder, _with_constants(frame, filled), kept)
     return _with_indicator(walk, imputer, columns, frame)
 
@@ -77,8 +81,7 @@ def _with_constants(frame: Frame, sources: list[Source]) -> Frame:
     for place, source in enumerate(sources):
         if isinstance(source, Constant):
             bias[place] = float(source.value) if is_number(source.value) else 0.0
-    affine = type(frame.entries.affine)(frame.entries.affine.weights, bias)
-    return Frame(type(frame.entries)(affine, frame.entries.shape), tuple(sources))
+    return Frame(Tensor(Affine(frame.entries.affine.weights, bias), frame.entries.shape), tuple(sources))
 
 
 COLUMNS = {"SimpleImputer": fill, "KNNImputer": fill_nothing, "IterativeImputer": fill_nothing, "MissingIndicator": indicate}

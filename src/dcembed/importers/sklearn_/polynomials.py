@@ -30,25 +30,30 @@ def polynomial_features(builder: NetworkBuilder, model: Any, value: Tensor) -> T
 def monomials(builder: NetworkBuilder, value: Tensor, powers: Array) -> Tensor:
     """The products of powers of the columns of `value`, shape (1, n), that the rows of `powers` name; shape (1, rows)."""
     wanted = [tuple(np.repeat(np.arange(powers.shape[1]), row).tolist()) for row in powers]
-    degrees = _by_degree(set(wanted))
     made: dict[int, Tensor] = {0: ops.as_tensor(np.ones((1, 1))), 1: value}
     places: dict[Monomial, int] = {(): 0} | {(column,): column for column in range(value.shape[1])}
-    for degree in sorted(degree for degree in degrees if degree > 1):
-        found = sorted(degrees[degree])
-        even = [monomial for monomial in found if _is_square(monomial)]
-        odd = [monomial for monomial in found if not _is_square(monomial)]
-        parts = []
-        if even:
-            roots = [places[monomial[::2]] for monomial in even]
-            parts.append(builder.activate(_pick(builder, made[degree // 2], roots), find_activation("square")))
-        if odd:
-            splits = [_split(monomial) for monomial in odd]
-            left = _pick(builder, made[degree - 1], [places[rest] for rest, _ in splits])
-            parts.append(ops.as_tensor(ops.multiply(builder, left, _pick(builder, value, [column for _, column in splits]))))
-        made[degree] = builder.concat(parts, axis=1)
-        places |= {monomial: place for place, monomial in enumerate([*even, *odd])}
+    for degree, found in sorted(_by_degree(set(wanted)).items()):
+        if degree > 1:
+            made[degree], order = _of_degree(builder, degree, sorted(found), made, places)
+            places |= {monomial: place for place, monomial in enumerate(order)}
     starts = dict(zip(made, np.cumsum([0, *(part.shape[1] for part in made.values())]).tolist(), strict=False))
     return _pick(builder, builder.concat(list(made.values()), axis=1), [starts[len(m)] + places[m] for m in wanted])
+
+
+def _of_degree(
+    builder: NetworkBuilder, degree: int, found: list[Monomial], made: dict[int, Tensor], places: dict[Monomial, int]
+) -> tuple[Tensor, list[Monomial]]:
+    """Monomials of one degree, and the order that they have: squares of those of half the degree first, then products."""
+    even, odd = [m for m in found if _is_square(m)], [m for m in found if not _is_square(m)]
+    parts = []
+    if even:
+        roots = _pick(builder, made[degree // 2], [places[monomial[::2]] for monomial in even])
+        parts.append(builder.activate(roots, find_activation("square")))
+    if odd:
+        rests, columns = zip(*map(_split, odd), strict=True)
+        left = _pick(builder, made[degree - 1], [places[rest] for rest in rests])
+        parts.append(ops.as_tensor(ops.multiply(builder, left, _pick(builder, made[1], list(columns)))))
+    return builder.concat(parts, axis=1), [*even, *odd]
 
 
 def constant_columns(value: Tensor) -> Array:

@@ -115,7 +115,8 @@ class Walk:
             return None
         require_fitted(estimator, path or type(estimator).__name__)
         if by_columns is not None:
-            return lambda builder, value: by_columns(self, estimator, _as_frame(value))
+            # What columns are is not known behind a step that cannot be embedded.
+            return lambda builder, value: by_columns(self, estimator, value) if isinstance(value, Frame) else UNKNOWN
         return _by_numbers(by_numbers, estimator)
 
 
