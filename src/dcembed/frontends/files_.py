@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.column_names import Selection, select
 from dcembed.frontends.contract import Extraction
+from dcembed.frontends.feature_names import check_names
 from dcembed.frontends.host_files import check_file, read_host, read_text
 from dcembed.frontends.solution_files import SOLUTIONS, column_names, read_start, save_solution, write_solution, write_trace
 from dcembed.importers import load_network
+from dcembed.network.network import Network
 from dcembed.program.program import Program
 from dcembed.result import Result
 
@@ -48,7 +50,7 @@ class NetworkEntry:
     network, input_shape
         What `load_network` takes.
     inputs, outputs
-        Names, patterns and numbers.
+        Names, patterns and numbers of columns. Inputs of a network that was fitted with names may be a table from these to columns.
     """
 
     network: Any
@@ -100,7 +102,7 @@ def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
 def build_embedding(program: Program, entry: NetworkEntry) -> Embedding:
     """An embedding on columns given by name."""
     network, names = load_network(entry.network, input_shape=entry.input_shape), column_names(program)
-    source = select(names, entry.inputs, network.num_inputs, "inputs")
+    source = select(names, _in_order(entry.inputs, network), network.num_inputs, "inputs")
     target = select(names, entry.outputs, network.num_outputs, "outputs")
     if (target.columns < 0).any():
         raise InputError(
@@ -144,6 +146,16 @@ def read_embeddings(path: str | Path, program: Program) -> list[Embedding]:
 
 
 # Embeddings.
+
+
+def _in_order(inputs: Any, network: Network) -> Any:
+    """A table from names of features as a list in the order of the fit."""
+    if not isinstance(inputs, Mapping):
+        return inputs
+    if network.input_names is None:
+        raise InputError("inputs is a table of names, but the network has no names of features. Give a list in their order.")
+    check_names(list(inputs), network.input_names, "inputs: the names")
+    return [inputs[name] for name in network.input_names]
 
 
 def _as_inputs(selection: Selection, n: int) -> Array | AffineInputs:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError
+from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError, UnsupportedLayerError
 from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape
 from dcembed.importers.request import Request
+from dcembed.importers.trees import why_not_trees
 from dcembed.network.network import Network
 from dcembed.reading import as_names
 
@@ -48,7 +49,7 @@ IMPORTERS = (
     Importer("keras", "keras", (), "Keras 3: Sequential and functional models"),
     Importer("torch", "torch", (), "PyTorch: nn.Sequential and other nn.Module"),
     Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
-    Importer("sklearn", "sklearn", (), "scikit-learn: MLPRegressor, MLPClassifier and pipelines of them"),
+    Importer("sklearn", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
     Importer(
         "safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of a ReLU MLP"
@@ -81,7 +82,8 @@ def load_network(
         values to those that are constants, and None to the others. All inputs by default.
     outputs
         Where a model has several outputs: the name, or names, of those that become predictions; all of them by default.
-        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end.
+        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end, "probabilities" for what a scikit-learn classifier
+        gives as `predict_proba`.
     architecture
         What is done with the weights in a .safetensors or .npz file that holds nothing but weights: the names of the activations.
 
@@ -89,7 +91,8 @@ def load_network(
     -------
     Network
         Takes points (k, num_inputs), with entries of one point in row-major order, and gives predictions (k, num_outputs).
-        Dropout and batch normalization are taken as at inference. A classifier of scikit-learn gives its raw scores (logits).
+        Dropout and batch normalization are taken as at inference. A classifier of scikit-learn gives its scores (logits) by default; a
+        column that it encodes is one input for each category.
 
     Examples
     --------
@@ -135,6 +138,12 @@ def open_onnx(path: Path) -> Any:
     importer = _match_path(path)
     _import_adapter(importer)
     return importlib.import_module("dcembed.importers.onnx_files").read_file(path)
+
+
+def sklearn_link(model: Any) -> str | None:
+    """How the classes of a scikit-learn classifier follow from its scores; None where it has none that can be read."""
+    link: str | None = importlib.import_module("dcembed.importers.sklearn_").link_of(model)
+    return link
 
 
 def _load_file(path: Path, request: Request) -> Network:
@@ -191,6 +200,9 @@ def _match_object(model: Any) -> Importer:
         if importer.package in packages:
             return importer
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    reason = why_not_trees(model)
+    if reason is not None:
+        raise UnsupportedLayerError(f"A {kind} {reason}.")
     raise InputError(f"An object of type {kind} is not a model that can be read. Accepted are:\n{_list_accepted()}")
 
 

@@ -22,6 +22,11 @@ from dcembed.reading import as_whole
 
 UNKNOWN = object()
 
+_ADVICE = (
+    "Accepted are piecewise-linear layers: {accepted}.\n"
+    "Replace what is listed (ReLU or LeakyReLU instead of smooth activations) and retrain, or pass the part of the model before it."
+)
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -48,11 +53,15 @@ class Lowering:
         Whole shape of the input for one point; None when it is not known, and then only the kinds of the layers are looked at.
     growth
         How large values may become.
+    advice
+        What to do about layers that cannot be embedded; None for what holds for networks.
     """
 
-    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None, growth: Growth = UNLIMITED) -> None:
+    def __init__(
+        self, framework: str, accepted: str, shape: Sequence[int] | None, growth: Growth = UNLIMITED, advice: str | None = None
+    ) -> None:
         self._framework = framework
-        self._accepted = accepted
+        self._advice = advice if advice is not None else _ADVICE.format(accepted=accepted)
         self._problems: list[str] = []
         self.builder = NetworkBuilder(shape or (1,), growth)
         self.input: Any = UNKNOWN if shape is None else self.builder.input
@@ -92,17 +101,18 @@ class Lowering:
         self._problems.append(problem)
         return args[0] if args and isinstance(args[0], Tensor) else UNKNOWN
 
+    @property
+    def num_problems(self) -> int:
+        """How many layers could not be lowered so far."""
+        return len(self._problems)
+
     def raise_problems(self) -> None:
         """Raise one error that names every layer which could not be lowered."""
         if not self._problems:
             return
         count = "1 layer" if len(self._problems) == 1 else f"{len(self._problems)} layers"
         lines = "\n".join(f"  {problem}" for problem in self._problems)
-        raise UnsupportedLayerError(
-            f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n"
-            f"Accepted are piecewise-linear layers: {self._accepted}.\n"
-            "Replace what is listed (ReLU or LeakyReLU instead of smooth activations) and retrain, or pass the part of the model before it."
-        )
+        raise UnsupportedLayerError(f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n{self._advice}")
 
     def finish(self, output: Any) -> Network:
         """The network that computes `output`."""
