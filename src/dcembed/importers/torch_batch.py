@@ -17,28 +17,84 @@ from dcembed.importers.torch_program import operator_name
 from dcembed.network.builder import Tensor
 
 # Operators with sizes among their arguments, and which argument it is.
-_RESHAPES = {"view": 1, "_unsafe_view": 1, "reshape": 1, "_reshape_alias": 1, "view_copy": 1, "reshape_copy": 1}
+_RESHAPES = {"view": 1, "_unsafe_view": 1, "reshape": 1, "_reshape_alias": 1, "view_copy": 1}
 _EXPANSIONS = {"expand": 1, "expand_copy": 1}
-_MAKERS = dict.fromkeys(("full", "zeros", "ones", "empty", "rand", "randn"), 0)
-_MAKERS |= dict.fromkeys(("new_full", "new_zeros", "new_ones", "new_empty"), 1)
+_MAKERS = dict.fromkeys(("full", "zeros", "ones", "empty"), 0) | dict.fromkeys(("new_full", "new_zeros", "new_ones", "new_empty"), 1)
+_PLACES = _RESHAPES | _EXPANSIONS | _MAKERS
 
 
-def for_one_point(node: fx.Node, args: Sequence[Any], batch: int | None) -> Sequence[Any]:
-    """The arguments of a node as they are for one point of a batch of this size; None if the size is not in the graph."""
-    name = operator_name(node.target)
-    place = (_RESHAPES | _EXPANSIONS | _MAKERS).get(name)
-    if batch is None or place is None or place >= len(args):
-        return args
-    if name in _MAKERS or not isinstance(args[0], Tensor):
-        sizes = _without_batch(list(args[place]), batch) if name in _MAKERS or name in _EXPANSIONS else args[place]
-    elif name in _EXPANSIONS:
-        sizes = _expand_one(args[0].shape, recorded_sizes(node.all_input_nodes[0]), list(args[place]))
-    else:
-        sizes = _reshape_one(args[0].shape, recorded_sizes(node.all_input_nodes[0]), list(args[place]), batch)
-    return [*args[:place], sizes, *args[place + 1 :]]
+class FixedBatch:
+    """Where the points of a batch are in the values of a graph.
+
+    Parameters
+    ----------
+    size
+        Of the batch with which the graph was made, None if it is not in the graph.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self._size = size
+        # How many blocks of a value are before the first step from one point to the next; reshapes change nothing about that.
+        self._before: dict[fx.Node, int] = {}
+
+    def for_one_point(self, node: fx.Node, args: Sequence[Any]) -> Sequence[Any]:
+        """The arguments of a node as they are for one point."""
+        name = operator_name(node.target)
+        place = _PLACES.get(name, len(args))
+        if self._size is None or place >= len(args):
+            return args
+        sizes = list(args[place])
+        if name in _MAKERS:
+            sizes = _shrink(sizes, self._size, [1] * len(sizes))
+        elif not isinstance(args[0], Tensor):
+            sizes = sizes if name in _RESHAPES else _shrink(sizes, self._size, args[0].shape)
+        elif name in _EXPANSIONS:
+            sizes = self._expand(node.all_input_nodes[0], args[0].shape, sizes)
+        else:
+            sizes = self._reshape(node.all_input_nodes[0], args[0].shape, sizes)
+        return [*args[:place], sizes, *args[place + 1 :]]
+
+    def note(self, node: fx.Node, value: Any) -> None:
+        """Remember where the points are in the value of a node."""
+        sizes = _recorded(node)
+        axis = _batch_axis(value.shape, sizes) if self._size is not None and isinstance(value, Tensor) else None
+        if axis is None or sizes is None:
+            return
+        before = math.prod(size or 1 for size in sizes[:axis])
+        inherited = [self._before[source] for source in node.all_input_nodes if source in self._before]
+        # Within a longer axis the points are where they were before.
+        self._before[node] = inherited[0] if inherited and value.shape[axis] > 1 else before
+
+    def _expand(self, source: fx.Node, shape: Sequence[int], sizes: list[Any]) -> list[Any]:
+        axis = _batch_axis(shape, _recorded(source))
+        if axis is not None:
+            sizes[len(sizes) - len(shape) + axis] = shape[axis]
+        return sizes
+
+    def _reshape(self, source: fx.Node, shape: Sequence[int], sizes: list[Any]) -> list[Any]:
+        """The new axis that has the step from point to point in it is as many times shorter."""
+        batch, before = self._size or 1, self._before.get(source)
+        whole = math.prod(shape) * batch
+        full = [whole // -math.prod(sizes) if size == -1 else size for size in sizes]
+        if before is None or math.prod(full) != whole:
+            return sizes
+        for axis, size in enumerate(full):
+            start = math.prod(full[:axis])
+            if size % batch == 0 and start <= before and before * batch <= start * size:
+                return [*full[:axis], size // batch, *full[axis + 1 :]]
+        return sizes
 
 
-def recorded_sizes(node: fx.Node) -> tuple[int | None, ...] | None:
+def _shrink(sizes: list[Any], batch: int, own: Sequence[int]) -> list[Any]:
+    """Of a constant: the first axis that is as long as the batch, and that its numbers are repeated along."""
+    padded = [1] * (len(sizes) - len(own)) + list(own)
+    for axis, size in enumerate(sizes):
+        if size == batch and padded[axis] == 1:
+            return [*sizes[:axis], 1, *sizes[axis + 1 :]]
+    return sizes
+
+
+def _recorded(node: fx.Node) -> tuple[int | None, ...] | None:
     """The shape that a value had when the graph was made; None where nothing says it."""
     if "sizes" in node.meta:
         return tuple(node.meta["sizes"])
@@ -46,35 +102,8 @@ def recorded_sizes(node: fx.Node) -> tuple[int | None, ...] | None:
     return tuple(value.shape) if isinstance(value, torch.Tensor) else None
 
 
-def _without_batch(sizes: list[Any], batch: int) -> list[Any]:
-    """Of a constant: the first axis that is as long as the batch."""
-    if batch in sizes:
-        sizes[sizes.index(batch)] = 1
-    return sizes
-
-
 def _batch_axis(shape: Sequence[int], sizes: Sequence[int | None] | None) -> int | None:
     """Where the shape of one point differs from that of the batch."""
     if sizes is None or len(sizes) != len(shape):
         return None
     return next((axis for axis, (one, whole) in enumerate(zip(shape, sizes, strict=True)) if one != whole), None)
-
-
-def _expand_one(shape: Sequence[int], recorded: Sequence[int | None] | None, sizes: list[Any]) -> list[Any]:
-    axis = _batch_axis(shape, recorded)
-    if axis is not None:
-        sizes[len(sizes) - len(shape) + axis] = shape[axis]
-    return sizes
-
-
-def _reshape_one(shape: Sequence[int], recorded: Sequence[int | None] | None, sizes: list[Any], batch: int) -> list[Any]:
-    """The batch stays where it is in memory: in the new axis that begins with as many entries before it, or that is as long."""
-    axis = _batch_axis(shape, recorded)
-    if axis is None or math.prod(shape) == math.prod(size for size in sizes) or recorded is None:
-        return sizes
-    before = math.prod(size or 1 for size in recorded[:axis])
-    places = [index for index, size in enumerate(sizes) if size > 0 and size % batch == 0]
-    places.sort(key=lambda index: (sizes[index] != batch, abs(math.prod(sizes[:index]) - before)))
-    if places:
-        sizes[places[0]] //= batch
-    return sizes

@@ -14,18 +14,22 @@ from torch.utils import _pytree as pytree
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
-from dcembed.importers.check import check
+from dcembed.importers.check import check, draw_points
 from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.aten import OPERATORS
-from dcembed.importers.torch_inputs import Layout, arguments, batches, read_layouts
+from dcembed.importers.torch_first_point import restrict
+from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
 from dcembed.importers.torch_mutation import without_mutation
 from dcembed.importers.torch_program import Input, Program, name_outputs, read_code, returned, run
+from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_walk import walk
 from dcembed.network.builder import Tensor
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
+# Numbers that one value may be made of when a graph is read for a whole batch.
+MOST_IN_BATCH = 20_000_000
 ACCEPTED = ", ".join(sorted(OPERATORS))
 
 
@@ -50,20 +54,42 @@ def _read_input(node: fx.Node, exported: Any) -> Input:
 
 def load_program(program: Program, request: Request, growth: Growth = UNLIMITED) -> Network:
     """Lower a program and compare it with itself, run by torch."""
-    first: DcembedError | None = None
-    for layout in read_layouts(program, request):
-        try:
-            return _load_layout(program, layout, request, growth)
-        except (ImportMismatchError, NetworkError, UnsupportedLayerError) as error:
-            first = first or error
-    assert first is not None
-    raise first
-
-
-def _load_layout(program: Program, layout: Layout, request: Request, growth: Growth) -> Network:
     outputs = _choose_outputs(program, request)
-    network = lower(program, layout, outputs, growth)
-    return check_program(network, program, layout, outputs)
+    layouts = read_layouts(program, request)
+    try:
+        return check_program(lower(program, layouts.likely, outputs, growth)[0], program, layouts.likely, outputs)
+    except (ImportMismatchError, NetworkError, UnsupportedLayerError):
+        if layouts.otherwise is None:
+            raise
+        found = _load_whole(program, layouts, outputs, growth)
+        if found is None:
+            raise
+        return found
+
+
+def _load_whole(program: Program, layouts: Layouts, outputs: Sequence[int], growth: Growth) -> Network | None:
+    """Read for a whole batch: one point of it, or all of it if its rows are no points; None if neither is what the program does."""
+    whole, batched = layouts.otherwise, layouts.likely
+    assert whole is not None
+    limit = growth if growth.most is not None else Growth(MOST_IN_BATCH)
+    try:
+        network, sizes = lower(program, whole, outputs, limit)
+    except (NetworkError, UnsupportedLayerError):
+        return None
+    for candidate, layout in ((_first_point(network, whole, batched, sizes), batched), (network, whole)):
+        try:
+            return check_program(candidate, program, layout, outputs)
+        except (ImportMismatchError, NetworkError):
+            continue
+    return None
+
+
+def _first_point(network: Network, whole: Layout, batched: Layout, sizes: Sequence[int]) -> Network:
+    batch = batched.batch or 1
+    inputs = [np.arange(part.start, part.start + batched.find(name).size) for name, part in whole.parts.items()]
+    starts = np.cumsum([0, *sizes])
+    outputs = [np.arange(start, start + size // batch) for start, size in zip(starts, sizes, strict=False)]
+    return restrict(network, np.concatenate(inputs), np.concatenate(outputs))
 
 
 def _choose_outputs(program: Program, request: Request) -> list[int]:
@@ -81,8 +107,8 @@ def _choose_outputs(program: Program, request: Request) -> list[int]:
     return [program.outputs.index(name) for name in request.outputs]
 
 
-def lower(program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> Network:
-    """The network of a program."""
+def lower(program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> tuple[Network, list[int]]:
+    """The network of a program, and how many numbers each of the outputs has."""
     size = layout.batch or 1
     zeros = np.zeros((size, sum(layout.find(name).size for name in layout.order)))
     code = without_mutation(program.code, arguments(layout, zeros, program, double=False))
@@ -93,7 +119,8 @@ def lower(program: Program, layout: Layout, outputs: Sequence[int], growth: Grow
     results = walk(lowering, code, values, outputs, layout.batch)
     lowering.raise_problems()
     flat = [lowering.builder.reshape(ops.as_tensor(result), (-1,)) for result in results]
-    return lowering.finish(flat[0] if len(flat) == 1 else lowering.builder.concat(flat))
+    network = lowering.finish(flat[0] if len(flat) == 1 else lowering.builder.concat(flat))
+    return network, [value.affine.num_rows for value in flat]
 
 
 def _input_value(lowering: Lowering, layout: Layout, source: Any) -> Any:
@@ -125,7 +152,10 @@ def compare(network: Network, forward: Callable[[Array, bool], Array], what: str
         double = True
     except Exception:
         double = False
-    return check(network, lambda points: forward(points, double), what, precision="float64" if double else "float32")
+    precision = "float64" if double else "float32"
+    points = draw_points(network, precision)
+    rounding = softplus_error(network, points)
+    return check(network, lambda points: forward(points, double), what, precision=precision, points=points, rounding=rounding)
 
 
 def _rows(results: Sequence[Any], layout: Layout, size: int) -> Array:

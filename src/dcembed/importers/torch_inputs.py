@@ -78,13 +78,29 @@ class Layout:
         return next(source for source in self.sources if source.name == name)
 
 
-def read_layouts(program: Program, request: Request) -> list[Layout]:
-    """The ways to take the inputs, the likelier ones first: a fixed first axis may be a batch, or not."""
+@dataclass(frozen=True)
+class Layouts:
+    """How the inputs may be meant.
+
+    Parameters
+    ----------
+    likely
+        With a batch axis, where there may be one.
+    otherwise
+        All axes are those of a point; None if that is not in question.
+    """
+
+    likely: Layout
+    otherwise: Layout | None = None
+
+
+def read_layouts(program: Program, request: Request) -> Layouts:
+    """A free first axis is a batch axis, a fixed one may be one."""
     order, fixed = _choose(program, request)
     inputs = {entry.name: entry for entry in program.inputs}
     if request.input_shape is not None and len(order) == 1:
-        shapes = {order[0]: _fit(inputs[order[0]], request.input_shape)}
-        return [_layout(program, order, fixed, shapes, shapes[order[0]][1])]
+        shape, batch = _fit(inputs[order[0]], request.input_shape)
+        return Layouts(_layout(program, order, fixed, {order[0]: shape}, batch))
     if request.input_shape is not None:
         raise InputError(
             f"input_shape={request.input_shape} is the shape of one input, and the model has {len(order)} ({', '.join(order)}). "
@@ -92,9 +108,12 @@ def read_layouts(program: Program, request: Request) -> list[Layout]:
         )
     for name in order:
         _require_sizes(inputs[name], program)
+    batch = _batch_size([inputs[name] for name in order])
     unbatched = _layout(program, order, fixed, {}, None)
-    size = _batch_size([inputs[name] for name in order])
-    return [unbatched] if size is None else [_layout(program, order, fixed, {}, size), *([unbatched] if size > 1 else [])]
+    # A batch of one is a point, whatever its first axis is called.
+    if batch in (None, 1):
+        return Layouts(unbatched)
+    return Layouts(_layout(program, order, fixed, {}, batch), None if batch == 0 else unbatched)
 
 
 def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -151,12 +170,12 @@ def _fit(entry: Input, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | N
     raise InputError(f"The input '{entry.name}' has the axes ({sizes}), which input_shape={shape} does not fit.")
 
 
-def _layout(program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, Any], batch: int | None) -> Layout:
+def _layout(program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, tuple[int, ...]], batch: int | None) -> Layout:
     sources = []
     limits = [(1, 2**31)]
     for entry in program.inputs:
         batched = batch is not None and bool(entry.sizes) and entry.sizes[0] in ((None,) if batch == 0 else (batch,))
-        whole = shapes[entry.name][0] if entry.name in shapes else tuple(size or 1 for size in entry.sizes)
+        whole = shapes.get(entry.name, tuple(size or 1 for size in entry.sizes))
         shape = (1, *whole[1:]) if batched else whole
         limits += [entry.batches] if batched and batch == 0 else []
         value = _read_value(entry, fixed[entry.name], shape) if entry.name in fixed else None

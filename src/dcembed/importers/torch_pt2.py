@@ -128,6 +128,7 @@ class _Builder:
             return []
         name = value["name"]
         self._values[name] = self._graph.placeholder(name)
+        self._note_shape(self._values[name], name)
         return [_read_input(name, self._data["tensor_values"][name], ranges)]
 
     def add_placeholder(self, argument: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ simpler ones by torch itself, and these are lowered.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,11 +18,13 @@ from torch.utils import _pytree as pytree
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
 from dcembed.importers.operations import Unsupported
 from dcembed.importers.aten import OPERATORS, REASONS
-from dcembed.importers.torch_batch import for_one_point
+from dcembed.importers.aten.conditions import Condition
+from dcembed.importers.torch_batch import FixedBatch
 from dcembed.importers.torch_constants import fold, is_random, to_array
 from dcembed.importers.torch_decomposition import can_decompose, decompose
 from dcembed.importers.torch_mutation import is_mutation
 from dcembed.importers.torch_program import WRAPPERS, Code, modules_of, operator_name, returned
+from dcembed.importers.torch_safety import Refused
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 
@@ -37,11 +40,19 @@ def walk(lowering: Lowering, code: Code, inputs: Sequence[Any], outputs: Sequenc
     """
     results = [returned(code.graph)[index] for index in outputs]
     values = _start(code, inputs)
+    fixed = FixedBatch(batch)
+    for node, value in values.items():
+        fixed.note(node, value)
     calls = [node for node in _needed(code.graph, results) if node.op == "call_function"]
     for index, node in enumerate(calls):
         args, kwargs = (fx.node.map_arg(item, values.__getitem__) for item in (node.args, node.kwargs))
-        args = for_one_point(node, args, batch)
-        values[node] = lowering.apply(_describe(node, index), _find_operation(node.target, args, kwargs), *args, **kwargs)
+        if node.target is operator.getitem and isinstance(args[0], list | tuple):
+            values[node] = args[0][args[1]]
+            fixed.note(node, values[node])
+            continue
+        args = fixed.for_one_point(node, args)
+        values[node] = lowering.apply(_describe(node, index), find_operation(node.target, args, kwargs), *args, **kwargs)
+        fixed.note(node, values[node])
     return [values[item] if isinstance(item, fx.Node) else item for item in results]
 
 
@@ -66,17 +77,19 @@ def _needed(graph: fx.Graph, results: Iterable[Any]) -> list[fx.Node]:
 def _describe(node: fx.Node, index: int) -> Layer:
     modules = [(path, kind) for path, kind in modules_of(node) if path]
     path, kind = modules[-1] if modules else (node.name, "")
-    name = str(node.target) if not isinstance(node.target, torch._ops.OpOverload) else f"aten.{operator_name(node.target)}"
+    name = f"aten.{operator_name(node.target)}" if isinstance(node.target, torch._ops.OpOverload) else operator_name(node.target)
     return Layer(index, path, f"{kind}, {name}" if kind else name)
 
 
-def _find_operation(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+def find_operation(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What to do for an operator with these arguments; None if nothing is known."""
     name = operator_name(target)
     leaves = pytree.tree_leaves((tuple(args), dict(kwargs)))
     if name in WRAPPERS or name == "cond":
         return partial(_enter, name)
-    if not any(isinstance(leaf, Tensor) or leaf is UNKNOWN for leaf in leaves):
+    if isinstance(target, Refused):
+        return None
+    if not any(isinstance(leaf, Tensor | Condition) or leaf is UNKNOWN for leaf in leaves):
         return lambda builder, *args, **kwargs: fold(builder, target, args, kwargs)
     if not isinstance(target, torch._ops.OpOverload):
         # Functions of sizes, and parts of tuples.
@@ -84,16 +97,16 @@ def _find_operation(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any])
     known = OPERATORS.get(name) or (OPERATORS.get(name.removesuffix("_")) if is_mutation(target) else None)
     if known is not None:
         return known
-    if name in REASONS or is_random(target):
-        return partial(_refuse, REASONS.get(name, "draws random numbers"))
+    if name in REASONS:
+        return partial(_refuse, REASONS[name])
     if can_decompose(target):
         return lambda builder, *args, **kwargs: _decomposed(builder, target, args, kwargs)
-    return None
+    return partial(_refuse, "draws random numbers") if is_random(target) else None
 
 
 def _call(builder: NetworkBuilder, target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """An operator inside of another one."""
-    operation = _find_operation(target, args, kwargs)
+    operation = find_operation(target, args, kwargs)
     if operation is None:
         raise Unsupported(f"does so by aten.{operator_name(target)}, which is not known")
     return operation(builder, *args, **kwargs)

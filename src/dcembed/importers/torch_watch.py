@@ -20,12 +20,17 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
 
 
 @contextmanager
-def plain_kernels() -> Iterator[None]:
-    """Without kernels that do several layers at once, which are faster but say nothing of what they do."""
-    fast = torch.backends.mha.get_fastpath_enabled()
+def plain_torch(dtype: torch.dtype) -> Iterator[None]:
+    """Torch without gradients and without kernels that do several layers at once, and with new tensors of one type.
+
+    Constants that a forward pass makes would be of single precision otherwise.
+    """
+    fast, default = torch.backends.mha.get_fastpath_enabled(), torch.get_default_dtype()
     torch.backends.mha.set_fastpath_enabled(False)
+    torch.set_default_dtype(dtype)
     try:
         with torch.no_grad():
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
+        torch.set_default_dtype(default)
