@@ -50,9 +50,8 @@ IMPORTERS = (
     Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
     Importer("sklearn", "sklearn", (), "scikit-learn: MLPRegressor, MLPClassifier and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
-    Importer(
-        "safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of a ReLU MLP"
-    ),
+    Importer("safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of an MLP"),
+    Importer("nnet", None, (".nnet",), "NNet: the path of a .nnet file"),
 )
 
 # Files that are pickles inside, or archives that may hold code.
@@ -73,7 +72,7 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`, `.nnet`), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it.
     inputs
@@ -83,7 +82,8 @@ def load_network(
         Where a model has several outputs: the name, or names, of those that become predictions; all of them by default.
         "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end.
     architecture
-        What is done with the weights in a .safetensors or .npz file that holds nothing but weights: the names of the activations.
+        What is done between the layers of a .safetensors or .npz file that holds nothing but weights: the name of an activation ("relu",
+        "tanh", "leaky_relu(0.01)", "linear"), or a list with one name for each hidden layer and, if need be, one more for the output.
 
     Returns
     -------
@@ -175,13 +175,14 @@ def _check_file(path: Path) -> None:
 
 
 def _refuse_code(path: Path, suffix: str) -> None:
-    remedy = (
-        "Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file."
-    )
     if suffix in PICKLES:
-        raise InputError(f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. {remedy}")
+        raise InputError(
+            f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. If you trust it, open it "
+            f'yourself and pass the live model to load_network; dcembed.save_network(dcembed.load_network(model), "{path.stem}.npz") keeps it '
+            "in a file that is read. Or export the model to ONNX and pass the .onnx file."
+        )
     if suffix in KERAS_FILES:
-        raise InputError(f"{path} is not opened: '{suffix}' files may hold code (pickled lambdas) that runs when they are opened. {remedy}")
+        raise InputError(f"{path} is not opened")
 
 
 def _match_object(model: Any) -> Importer:
