@@ -12,11 +12,8 @@ from __future__ import annotations
 import io
 import math
 import re
-import struct
-import tokenize
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
+from dcembed.importers.archives import DAMAGES, check_entries
 from dcembed.importers.chain import Layers, load_chain, read_checks
 from dcembed.importers.check import check, draw_points
 from dcembed.importers.request import Request
@@ -38,28 +36,6 @@ from dcembed.writing import write_whole
 FORMAT_VERSION = 2
 READ_VERSIONS = (1, 2)
 FORMAT_KEY = "dcembed_format"
-
-# Weights hardly shrink. A file that grows by more than this, and to more than these bytes, holds no trained network.
-MOST_GROWTH, ALWAYS_READ = 200, 50_000_000
-
-# What zipfile, zlib and numpy raise over bytes that are not what they should be.
-DAMAGES = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    NotImplementedError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def load(path: Path, request: Request) -> Network:
@@ -111,22 +87,14 @@ def _read(path: Path) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if _is_wanted(entry.filename.removesuffix(".npy"))]
-            _check_growth(entries, path)
+            check_entries(entries, path)
             return {entry.filename.removesuffix(".npy"): _read_entry(archive, entry) for entry in entries}
     except DAMAGES as error:
         raise NetworkError(f"{path} is not a readable .npz file: {error}. Write it again with numpy.savez.") from error
 
 
-def _check_growth(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
-    size, most = sum(entry.file_size for entry in entries), max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size)
-    if size > most:
-        raise ValueError(f"its {path.stat().st_size} bytes unpack to {size}, which no trained weights do")
-
-
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
     """One array. What its head claims is compared with what is there before room is made for it."""
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"{entry.filename} is packed in a way that numpy does not use")
     content = archive.read(entry)
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
