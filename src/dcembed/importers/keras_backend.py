@@ -49,7 +49,9 @@ def _installed_backend() -> str:
     for name in names:
         if name == "numpy" or importlib.util.find_spec(name) is not None:
             return name
-    raise MissingPackageError(f'Keras needs one of the packages {", ".join(BACKENDS)}, and none is installed. Run: pip install "dcembed[torch]"')
+    raise MissingPackageError(
+        f'Keras needs one of the packages {", ".join(BACKENDS)}, and none is installed. Run: pip install "dcembed[torch]"'
+    )
 
 
 def _configured_backend() -> str:

@@ -56,7 +56,8 @@ def _time_distributed(walk: Walk, layer: Any, value: Value) -> Value:
 
 def _wrapper(walk: Walk, layer: Any, value: Value) -> Value:
     """At inference the layer inside is run with the weights that training has left."""
-    return walk.run(layer.layer, value)
+    result: Value = walk.run(layer.layer, value)
+    return result
 
 
 LAYERS: dict[type, Handler] = {

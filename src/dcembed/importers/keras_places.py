@@ -20,7 +20,7 @@ Pairs = list[tuple[int, int]]
 
 def is_last(data_format: Any) -> bool:
     """Whether channels are the last axis; None stands for the setting of Keras."""
-    return (data_format or keras.config.image_data_format()) == "channels_last"
+    return str(data_format or keras.config.image_data_format()) == "channels_last"
 
 
 def channels_first(builder: NetworkBuilder, value: Value, data_format: Any) -> Value:
