@@ -45,7 +45,9 @@ class Importer:
 
 # Keras comes before torch: with the torch backend a Keras model is a torch module as well.
 IMPORTERS = (
-    Importer("keras", "keras", (), "Keras 3: Sequential and functional models"),
+    Importer(
+        "keras", "keras", (".keras", ".h5", ".hdf5"), "Keras 3: a keras.Model, or the path of a .keras or .h5 file of layers of Keras"
+    ),
     Importer("torch", "torch", (), "PyTorch: nn.Sequential and other nn.Module"),
     Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
     Importer("sklearn", "sklearn", (), "scikit-learn: MLPRegressor, MLPClassifier and pipelines of them"),
@@ -54,9 +56,8 @@ IMPORTERS = (
     Importer("nnet", None, (".nnet",), "NNet: the path of a .nnet file"),
 )
 
-# Files that are pickles inside, or archives that may hold code.
+# Files that are pickles inside.
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".sav", ".dill")
-KERAS_FILES = (".keras", ".h5", ".hdf5")
 
 
 def load_network(
@@ -72,7 +73,7 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`, `.nnet`), or a Network, which is returned unchanged.
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it.
     inputs
@@ -181,8 +182,6 @@ def _refuse_code(path: Path, suffix: str) -> None:
             f'yourself and pass the live model to load_network; dcembed.save_network(dcembed.load_network(model), "{path.stem}.npz") keeps it '
             "in a file that is read. Or export the model to ONNX and pass the .onnx file."
         )
-    if suffix in KERAS_FILES:
-        raise InputError(f"{path} is not opened")
 
 
 def _match_object(model: Any) -> Importer:

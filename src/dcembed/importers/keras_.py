@@ -20,11 +20,11 @@ from dcembed.importers.keras_backend import keras
 from dcembed.importers.keras_inputs import Inputs, check_shapes, read_inputs
 from dcembed.importers.keras_layers import ACCEPTED
 from dcembed.importers.keras_outputs import Outputs, find_logits, join
+from dcembed.importers.keras_sizes import Limits
 from dcembed.importers.keras_walk import ModelWalk
 from dcembed.importers.lowering import UNKNOWN, Lowering
 from dcembed.importers.operations import Value
 from dcembed.importers.request import Request
-from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
 
@@ -36,7 +36,7 @@ def load(model: Any, request: Request) -> Network:
 
         return _load(*read_file(model), request)
     _check_model(model)
-    return _load(model, UNLIMITED, request)
+    return _load(model, Limits(), request)
 
 
 def _check_model(model: Any) -> None:
@@ -50,10 +50,10 @@ def _check_model(model: Any) -> None:
         raise NetworkError("The Keras model has no weights yet. Build it (model.build((None, number_of_inputs))), train it, then load it.")
 
 
-def _load(model: Any, growth: Growth, request: Request) -> Network:
+def _load(model: Any, limits: Limits, request: Request) -> Network:
     inputs = read_inputs(model, request)
-    lowering = Lowering("Keras", ACCEPTED, inputs.shape, growth)
-    outputs, results = ModelWalk(lowering).run_outputs(model, inputs.pack(_values(lowering, inputs)), request)
+    lowering = Lowering("Keras", ACCEPTED, inputs.shape, limits.matrices)
+    outputs, results = ModelWalk(lowering, limits.values).run_outputs(model, inputs.pack(_values(lowering, inputs)), request)
     lowering.raise_problems()
     check_shapes(inputs)
     network = replace(lowering.finish(join(lowering.builder, results)), input_names=inputs.names)

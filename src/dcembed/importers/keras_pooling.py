@@ -22,6 +22,8 @@ def pool(builder: NetworkBuilder, value: Value, kind: str, *, size: Any, strides
     kernel = as_pair_list(size, len(places))
     stride = kernel if strides is None else as_pair_list(strides, len(places))
     pads = padding_of(padding, places, kernel, stride, [1] * len(places))
+    for count, length in zip(places, kernel, strict=True):
+        builder.growth.check(count * length, f"A pooling over windows of {length} places")
     if kind == "max":
         result = ops.max_pool(builder, inputs, kernel, stride=stride, padding=pads)
     elif keras.config.backend() == "torch" and any(before != after for before, after in pads):

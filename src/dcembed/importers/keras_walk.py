@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dcembed.importers import operations as ops
 from dcembed.importers.keras_activations import BY_FUNCTION
 from dcembed.importers.keras_backend import as_plain, keras
 from dcembed.importers.keras_following import follow
@@ -14,17 +15,21 @@ from dcembed.importers.keras_layers import LAYERS
 from dcembed.importers.keras_operations import OPERATIONS
 from dcembed.importers.keras_outputs import Outputs, choose_outputs, name_outputs
 from dcembed.importers.keras_refusals import REASONS
+from dcembed.importers.keras_sizes import check_sizes
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, find_handler
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.importers.request import Request
 from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.network.growth import Growth
 
 
 class ModelWalk:
     """Lowers a model and counts layers on the way; see `keras_handlers.Walk`."""
 
-    def __init__(self, lowering: Lowering) -> None:
+    def __init__(self, lowering: Lowering, growth: Growth) -> None:
         self._lowering = lowering
+        # How large values may become; Keras knows their shapes before they are computed.
+        self._growth = growth
         self._count = 0
         # Names of the models that the walk is in.
         self._inside: list[str] = []
@@ -93,6 +98,7 @@ class ModelWalk:
         outputs = [graph.outputs[number] for number in (range(len(graph.outputs)) if chosen is None else chosen)]
         values: dict[int, Any] = {id(tensor): value for tensor, value in zip(graph.inputs, inputs, strict=True)}
         for node in _needed(graph, outputs):
+            check_sizes([list(tensor.shape) for tensor in node.outputs], self._growth)
             args, kwargs = keras.tree.map_structure(as_plain, node.arguments.fill_in(values))
             values.update(_pair(node.outputs, self.run(node.operation, *args, **kwargs)))
         return [values[id(tensor)] for tensor in outputs]
@@ -106,6 +112,8 @@ class ModelWalk:
 
     def _run_sequence(self, layers: Sequence[Any], value: Any) -> Any:
         for layer in layers:
+            if self._growth.most is not None:
+                check_sizes(list(layer.compute_output_shape(_shape_for_keras(value))), self._growth)
             value = self.run(layer, value)
         return value
 
@@ -200,6 +208,10 @@ def _needed(graph: Any, outputs: Sequence[Any]) -> list[Any]:
             wanted.update(id(tensor) for tensor in node.arguments.keras_tensors)
             needed.append(node)
     return needed[::-1]
+
+
+def _shape_for_keras(value: Any) -> tuple[int | None, ...]:
+    return (None, *ops.shape_of(value)[1:])
 
 
 def _pair(outputs: Sequence[Any], results: Any) -> list[tuple[int, Any]]:
