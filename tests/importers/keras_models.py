@@ -152,6 +152,7 @@ CHAINS: Table = {
     "SpatialDropout3D": ((4, 2, 1, 1), lambda: [layers.SpatialDropout3D(0.5)]),
     "ActivityRegularization": ((4,), lambda: [layers.ActivityRegularization(l2=0.1)]),
     "Identity": ((4,), lambda: [layers.Identity()]),
+    "augmentation": ((4, 4, 3), lambda: [layers.RandomFlip(), layers.RandomRotation(0.1), layers.RandomZoom(0.1), layers.RandomContrast(0.2)]),
     "TimeDistributed": ((4, 3), lambda: [layers.TimeDistributed(layers.Dense(2, activation="relu"))]),
     "TimeDistributed images": ((2, 4, 4, 1), lambda: [layers.TimeDistributed(layers.Conv2D(2, 3)), layers.TimeDistributed(layers.Flatten())]),
     "nested": (
@@ -264,3 +265,18 @@ def _own(x):
 
 # What cannot go into a file: code that is not Keras' own.
 LIVE_ONLY = ("own activation", "Lambda")
+
+# Where the torch backend of Keras is not exact in float64: torch takes x for log(1 + exp(x)) above 20.
+SINGLE_ONLY = ("Activation softplus",)
+
+
+def build_named(name):
+    """A model of one of the tables."""
+    if name in CHAINS:
+        shape, stack = CHAINS[name]
+        return build(shape, stack())
+    shapes, graph = FUNCTIONAL[name]
+    return functional(graph, *shapes)
+
+
+NAMES = (*CHAINS, *FUNCTIONAL)

@@ -196,7 +196,8 @@ def _unpack_activation(arrays: Mapping[str, Array], name: str) -> Activation:
 
 
 def _unpack(arrays: Mapping[str, Array], name: str) -> Affine:
-    sources = sorted({int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d{{1,9}})\.", key))})
+    # In the order of the file, so that sums are rounded as they were.
+    sources = dict.fromkeys(int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d{{1,9}})\.", key)))
     return Affine({source: _unpack_block(arrays, f"{name}.source{source}") for source in sources}, _numbers(arrays, f"{name}.bias", "f"))
 
 

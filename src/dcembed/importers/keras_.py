@@ -81,15 +81,22 @@ def _part(lowering: Lowering, start: int, size: int, shape: tuple[int, ...]) -> 
 
 
 def _forward(model: Any, inputs: Inputs, outputs: Outputs) -> Callable[[Array], Array]:
-    def forward(points: Array) -> Array:
-        kinds = {item.name: item.dtype for item in inputs.items}
+    kinds = {item.name: item.dtype for item in inputs.items}
+
+    def run(points: Array) -> Array:
         values = {name: keras.ops.convert_to_tensor(part, dtype=kinds[name]) for name, part in inputs.split(points).items()}
         results = keras.tree.flatten(model(inputs.pack(values), training=False))
         arrays = [keras.ops.convert_to_numpy(keras.ops.cast(results[number], "float64")) for number in outputs.chosen]
         # What mixes the points of a batch is left as it is, for `check` to see.
         return np.hstack([array.reshape(len(points), -1) for array in arrays]) if _is_batch(arrays, len(points)) else arrays[0]
 
-    return forward
+    def in_batches(points: Array) -> Array:
+        """Batches of the size that the model takes; the last one is filled up."""
+        size = inputs.batch or len(points)
+        rows = np.arange(-(-len(points) // size) * size) % len(points)
+        return np.concatenate([run(points[part]) for part in rows.reshape(-1, size)])[: len(points)]
+
+    return run if inputs.batch is None else in_batches
 
 
 def _is_batch(arrays: list[Array], count: int) -> bool:

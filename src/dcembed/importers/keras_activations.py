@@ -64,13 +64,6 @@ def _table(name: str) -> Function:
     return lambda builder, value: ops.activate(builder, value, find_activation(name))
 
 
-def _refuse(reason: str) -> Function:
-    def refuse(builder: NetworkBuilder, value: Value) -> Value:
-        raise Unsupported(reason)
-
-    return refuse
-
-
 # What Dense(activation="...") and Activation("...") do, with the default arguments of the functions.
 FUNCTIONS: dict[str, Function] = {
     "linear": lambda builder, value: value,
@@ -111,17 +104,24 @@ REFUSED = {
 
 def _by_function() -> dict[Any, Function]:
     """Functions of keras.activations are known by what they are. Older versions do not have all of them."""
-    named = {**FUNCTIONS, **{name: _refuse(reason) for name, reason in REFUSED.items()}}
-    return {getattr(activations, name): function for name, function in named.items() if hasattr(activations, name)}
+    return {getattr(activations, name): function for name, function in FUNCTIONS.items() if hasattr(activations, name)}
 
 
 BY_FUNCTION = _by_function()
+
+
+def refuse_activation(layer: Any) -> None:
+    """Raise Unsupported if the activation of a layer has no form here, which is said before the shape of its input is looked at."""
+    name = getattr(layer.activation, "__name__", "")
+    if name in REFUSED and layer.activation is getattr(activations, name):
+        raise Unsupported(f"activation '{name}' {REFUSED[name]}")
 
 
 # Handlers: the walk, the layer and its inputs.
 
 
 def _activation(walk: Walk, layer: Any, value: Value) -> Value:
+    refuse_activation(layer)
     return walk.activate(layer.activation, value)
 
 

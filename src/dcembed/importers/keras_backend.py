@@ -24,7 +24,7 @@ VARIABLE = "KERAS_BACKEND"
 
 
 def _import_keras() -> ModuleType:
-    if "keras" in sys.modules:
+    if sys.modules.get("keras") is not None:
         return sys.modules["keras"]
     if importlib.util.find_spec("keras") is None:
         raise ModuleNotFoundError("No module named 'keras'", name="keras")

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.importers import operations as ops
+from dcembed.importers.keras_activations import refuse_activation
 from dcembed.importers.keras_backend import as_array, keras
 from dcembed.importers.keras_dense import refuse_quantized
 from dcembed.importers.keras_handlers import Handler, Walk
@@ -113,19 +114,23 @@ def _how(layer: Any) -> dict[str, Any]:
 
 def _convolution(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_quantized(layer)
+    refuse_activation(layer)
     return walk.activate(layer.activation, convolve(walk.builder, value, as_array(layer.kernel), _bias(layer), **_how(layer)))
 
 
 def _depthwise(walk: Walk, layer: Any, value: Value) -> Value:
+    refuse_activation(layer)
     return walk.activate(layer.activation, convolve_depthwise(walk.builder, value, as_array(layer.kernel), _bias(layer), **_how(layer)))
 
 
 def _separable(walk: Walk, layer: Any, value: Value) -> Value:
+    refuse_activation(layer)
     kernels = as_array(layer.depthwise_kernel), as_array(layer.pointwise_kernel)
     return walk.activate(layer.activation, convolve_separably(walk.builder, value, *kernels, _bias(layer), **_how(layer)))
 
 
 def _transposed(walk: Walk, layer: Any, value: Value) -> Value:
+    refuse_activation(layer)
     how = {**_how(layer), "output_padding": layer.output_padding}
     return walk.activate(layer.activation, convolve_transposed(walk.builder, value, as_array(layer.kernel), _bias(layer), **how))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcembed.importers import operations as ops
+from dcembed.importers.keras_activations import refuse_activation
 from dcembed.importers.keras_backend import as_array, keras
 from dcembed.importers.keras_handlers import Handler, Walk
 from dcembed.importers.operations import Unsupported, Value
@@ -20,6 +21,7 @@ def refuse_quantized(layer: Any) -> None:
 
 def _dense(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_quantized(layer)
+    refuse_activation(layer)
     builder = walk.builder
     product = ops.matmul(builder, value, as_array(layer.kernel))
     return walk.activate(layer.activation, ops.add(builder, product, as_array(layer.bias)) if layer.use_bias else product)
@@ -27,6 +29,7 @@ def _dense(walk: Walk, layer: Any, value: Value) -> Value:
 
 def _einsum_dense(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_quantized(layer)
+    refuse_activation(layer)
     builder = walk.builder
     product = ops.einsum(builder, layer.equation, value, as_array(layer.kernel))
     return walk.activate(layer.activation, product if layer.bias is None else ops.add(builder, product, as_array(layer.bias)))

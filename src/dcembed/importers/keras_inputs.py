@@ -45,11 +45,24 @@ class Input:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All inputs of a model in its own order, how they are packed for a call, and the names of those that points are made of."""
+    """All inputs of a model.
+
+    Parameters
+    ----------
+    items
+        In the order of the model.
+    structure
+        How they are packed for a call.
+    order
+        The names of those that points are made of, one after the other.
+    batch
+        How many points the model takes at a time; None for any number.
+    """
 
     items: tuple[Input, ...]
     structure: Any
     order: tuple[str, ...]
+    batch: int | None = None
 
     @property
     def free(self) -> list[Input]:
@@ -91,8 +104,10 @@ def read_inputs(model: Any, request: Request) -> Inputs:
     order = tuple(name for name in names if name not in fixed) if request.inputs is None else request.inputs
     _check_names(names, order, fixed)
     shaped = [_with_shape(item, request.input_shape, len(order)) if item.name in order else item for item in items]
+    _check_types([item for item in shaped if item.name in order])
     valued = [_with_value(item, fixed[item.name]) if item.name in fixed else item for item in shaped]
-    return Inputs(tuple(valued), structure, order)
+    sizes = {tensor.shape[0] for tensor in getattr(model, "inputs", None) or []}
+    return Inputs(tuple(valued), structure, order, max((size for size in sizes if size is not None), default=None))
 
 
 def check_shapes(inputs: Inputs) -> None:
@@ -149,6 +164,15 @@ def _check_names(names: Sequence[str], order: Sequence[str], fixed: Mapping[str,
         )
     if not order:
         raise NetworkError("The Keras model has no input that is not a constant. Pass a model that is a function of something.")
+
+
+def _check_types(items: Sequence[Input]) -> None:
+    for item in items:
+        if "float" not in item.dtype:
+            raise InputError(
+                f"The input '{item.name}' of the Keras model has type {item.dtype}, and points are made of floats. Give it a value if it is a "
+                f"constant: load_network(model, inputs={{'{item.name}': ...}}) with None for the others; or load the part of the model behind it."
+            )
 
 
 def _with_shape(item: Input, input_shape: Shape | None, count: int) -> Input:

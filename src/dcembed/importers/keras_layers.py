@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dcembed.importers import (
     keras_activations,
     keras_convolutions,
@@ -31,4 +33,6 @@ FOLLOWED: tuple[type, ...] = tuple(
     if hasattr(keras.layers, name)
 )
 
-ACCEPTED = ", ".join(sorted(kind.__name__ for kind in (*LAYERS, *FOLLOWED))) + f" (activations: {', '.join(keras_activations.FUNCTIONS)})"
+# For messages: ND stands for 1D, 2D and 3D.
+_NAMES = {re.sub(r"[123]D", "ND", kind.__name__) for kind in (*LAYERS, *FOLLOWED) if not kind.__name__.startswith("Random")}
+ACCEPTED = f"{', '.join(sorted(_NAMES))} (activations: {', '.join(keras_activations.FUNCTIONS)})"

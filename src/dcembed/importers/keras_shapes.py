@@ -89,7 +89,14 @@ def _resizing(walk: Walk, layer: Any, value: Value) -> Value:
     return resize(walk.builder, value, (layer.height, layer.width), layer.interpolation, layer.data_format)
 
 
+def _augmentations() -> list[type]:
+    """Layers that change images in training alone; RandomCrop resizes them at inference."""
+    names = [name for name in dir(layers) if name.startswith("Random") and name != "RandomCrop"]
+    return [getattr(layers, name) for name in (*names, "AugMix", "CutMix", "MixUp", "RandAugment") if hasattr(layers, name)]
+
+
 LAYERS: dict[type, Handler] = {
+    **dict.fromkeys(_augmentations(), _same),
     **dict.fromkeys(
         (
             layers.InputLayer,

@@ -14,7 +14,7 @@ from dcembed.importers.keras_handlers import Handler
 from dcembed.importers.keras_layers import LAYERS
 from dcembed.importers.keras_operations import OPERATIONS
 from dcembed.importers.keras_outputs import Outputs, choose_outputs, name_outputs
-from dcembed.importers.keras_refusals import REASONS
+from dcembed.importers.keras_refusals import find_reason
 from dcembed.importers.keras_sizes import check_sizes
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, find_handler
 from dcembed.importers.operations import Unsupported, Value
@@ -45,11 +45,12 @@ class ModelWalk:
             return self._run_inside(operation, lambda: self._run_sequence(operation.layers, *args))
         if _is_plain(operation, keras.Function) and isinstance(operation, keras.Model):
             return self._run_inside(operation, lambda: self._run_model(operation, *args))
-        handler = _find(operation)
-        if handler is None and not _is_refused(operation):
+        handler, reason = _find(operation), find_reason(operation)
+        if handler is None and reason is None and isinstance(operation, keras.layers.Layer):
             return self._follow(operation, args, kwargs)
-        layer = self._place(operation.name, type(operation).__name__)
-        return self._lowering.apply(layer, self._at_inference(operation, handler), *args, **kwargs)
+        known = None if handler is None else self._at_inference(operation, handler)
+        refused = None if reason is None else _refusing(reason)
+        return self._lowering.apply(self._place(operation.name, type(operation).__name__), known or refused, *args, **kwargs)
 
     def activate(self, function: Any, value: Value) -> Value:
         """The value of an activation: a function of Keras, a layer, or a function made of operations of Keras."""
@@ -142,18 +143,14 @@ class ModelWalk:
         self._count += 1
         return Layer(self._count - 1, "/".join([*self._inside, name]), kind)
 
-    def _at_inference(self, operation: Any, handler: Handler | None) -> Callable[..., Any]:
-        if handler is None:
-            return _refusing(REASONS[type(operation)])
-        known = handler
-
+    def _at_inference(self, operation: Any, handler: Handler) -> Callable[..., Any]:
         def apply(builder: NetworkBuilder, *args: Any, **kwargs: Any) -> Any:
             given = _called_with(kwargs)
             try:
-                inspect.signature(known).bind(self, operation, *args, **given)
+                inspect.signature(handler).bind(self, operation, *args, **given)
             except TypeError as error:
                 raise Unsupported(f"is called in a way that is not known: {error}") from None
-            return known(self, operation, *args, **given)
+            return handler(self, operation, *args, **given)
 
         return apply
 
@@ -170,11 +167,6 @@ def _called_with(kwargs: dict[str, Any]) -> dict[str, Any]:
 def _find(operation: Any) -> Handler | None:
     kind = type(operation)
     return OPERATIONS.get(f"{kind.__module__}.{kind.__qualname__}") or find_handler(LAYERS, operation, "call")
-
-
-def _is_refused(operation: Any) -> bool:
-    """Operations have no code of Keras that could be followed."""
-    return type(operation) in REASONS
 
 
 def _refusing(reason: str) -> Callable[..., Any]:
