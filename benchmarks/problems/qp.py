@@ -70,7 +70,7 @@ def find_qp_network(width: int, depth: int, trial: int) -> Path:
 
 def load_qp_network(width: int, depth: int, trial: int) -> Network:
     """A trained network of the experiment."""
-    return load_network(find_qp_network(width, depth, trial))
+    return load_network(find_qp_network(width, depth, trial), architecture="relu")
 
 
 def qp_instance(network: Network, trial: int, limit: float = 1.0, num_blocks: int = NUM_BLOCKS) -> Instance:

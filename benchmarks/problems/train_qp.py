@@ -49,9 +49,9 @@ def train(width: int, depth: int, trial: int, num_steps: int = NUM_STEPS, batch_
 
 
 def named_weights(model: torch.nn.Sequential) -> dict[str, np.ndarray]:
-    """W1, b1, ... of the linear layers of a model."""
+    """W1, b1, ... of the linear layers of a model, and the names of what is between them."""
     linear = [layer for layer in model if isinstance(layer, torch.nn.Linear)]
-    named = {}
+    named = {"activations": np.array([type(layer).__name__ for layer in model if not isinstance(layer, torch.nn.Linear)])}
     for number, layer in enumerate(linear, start=1):
         named[f"W{number}"] = layer.weight.detach().numpy().copy()
         named[f"b{number}"] = layer.bias.detach().numpy().copy()

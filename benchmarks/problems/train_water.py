@@ -47,7 +47,8 @@ def train(table: np.ndarray, seed: int = 0, num_epochs: int = NUM_EPOCHS) -> dic
     weights = {f"W{i}": layer.weight.detach().float().numpy() for i, layer in enumerate(linear, 1)}
     biases = {f"b{i}": layer.bias.detach().float().numpy() for i, layer in enumerate(linear, 1)}
     pool = np.flatnonzero((labels == 0) & (score < MARGIN))
-    return {**weights, **biases, "mean": mean, "std": std, "pool_rows": pool, "score_untreated": score}
+    kept = {"mean": mean, "std": std, "activations": np.array("relu"), "pool_rows": pool, "score_untreated": score}
+    return {**weights, **biases, **kept}
 
 
 def _classifier(num_inputs: int) -> torch.nn.Sequential:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dcembed.result import Result
 
 FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
+NETWORK_FILES = "an .onnx, .keras, .h5, .npz, .safetensors or .nnet file"
+ARCHITECTURE = "activation between the layers of an .npz or .safetensors file that does not say it, or one for each hidden layer"
 PICTURES = (".png", ".pdf", ".svg")
 # Options that no text stands for.
 IN_PYTHON_ONLY = {"callback": "a callback is a Python function", "stop": "a threading.Event is a Python object"}
@@ -71,8 +73,9 @@ def _build_parser() -> argparse.ArgumentParser:
         commands.add_parser("solve", help="solve a model file with networks in it", allow_abbrev=False, epilog=__doc__.splitlines()[-1])
     )
     info = commands.add_parser("info", help="describe a network file", allow_abbrev=False)
-    info.add_argument("network", help="an .onnx, .npz or .safetensors file")
+    info.add_argument("network", help=NETWORK_FILES)
     info.add_argument("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the file does not say it")
+    info.add_argument("--architecture", nargs="+", metavar="NAME", help=ARCHITECTURE)
     info.set_defaults(run=_info)
     return parser
 
@@ -80,11 +83,12 @@ def _build_parser() -> argparse.ArgumentParser:
 def _add_solve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("host", help="an .lp or .mps file, gzipped or not; linear or quadratic objective")
-    add("--network", help="an .onnx, .npz or .safetensors file")
+    add("--network", help=NETWORK_FILES)
     add("--inputs", nargs="+", metavar="NAME", help="columns of the inputs: names, patterns with * and ?, numbers for constants")
     add("--outputs", nargs="+", metavar="NAME", help="columns that stand for the predictions")
     add("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the network file does not say it")
-    add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the four above")
+    add("--architecture", nargs="+", metavar="NAME", help=ARCHITECTURE)
+    add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the five above")
     add("--start", nargs="+", metavar="FILE", help="begin from the points of solution files, one after the other")
     add("--time-limit", type=float, metavar="SECONDS")
     add("--solver", help="backend of the subproblems; chosen by the problem if not given")
@@ -159,14 +163,20 @@ def _read_networks(arguments: argparse.Namespace) -> list[NetworkEntry] | str:
     single = {"--network": arguments.network, "--inputs": arguments.inputs, "--outputs": arguments.outputs}
     given = [name for name, value in single.items() if value is not None]
     if arguments.embeddings:
-        if given or arguments.input_shape:
+        if given or arguments.input_shape or arguments.architecture:
             raise InputError(f"--embeddings stands for {', '.join(single)}; give one or the other.")
         return str(arguments.embeddings)
     if len(given) < len(single):
         missing = " and ".join(name for name in single if name not in given)
         raise InputError(f"{missing} missing. Give --network, --inputs and --outputs, or --embeddings.")
     inputs, outputs = map(_as_written, arguments.inputs), map(_as_written, arguments.outputs)
-    return [NetworkEntry(arguments.network, list(inputs), list(outputs), arguments.input_shape)]
+    return [NetworkEntry(arguments.network, list(inputs), list(outputs), arguments.input_shape, _read_architecture(arguments))]
+
+
+def _read_architecture(arguments: argparse.Namespace) -> str | list[str] | None:
+    """One name is that of all hidden layers."""
+    names: list[str] | None = arguments.architecture
+    return names[0] if names and len(names) == 1 else names
 
 
 def _as_written(name: str) -> str:
@@ -272,10 +282,11 @@ def _closing_line(result: Result) -> str:
 
 def _info(arguments: argparse.Namespace) -> int:
     from dcembed.importers import load_network
+    from dcembed.network.activations import RELU
 
     path = Path(arguments.network)
     try:
-        network = load_network(path, input_shape=arguments.input_shape)
+        network = load_network(path, input_shape=arguments.input_shape, architecture=_read_architecture(arguments))
     except MissingPackageError:
         raise
     except DcembedError:

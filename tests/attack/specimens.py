@@ -32,6 +32,7 @@ def make_specimens() -> list[Specimen]:
     brackets = qp_lp().replace("x0", "x[0,1]").replace("x1", "x[-1,1]")
     written = "\\ LP format - for model browsing. Use MPS format to capture full model detail.\n" + brackets
     arrays = {"W1": np.ones((3, 2)), "b1": np.zeros(3), "W2": np.ones((1, 3)), "mean": np.zeros(2), "std": np.ones(2)}
+    arrays["activations"] = np.array(["tanh"])
     solution = {"columns": {f"x{number}": 0.5 for number in range(4)}}
     entries = {"embedding": [{"network": NETWORK, "inputs": [["x0", "x1"], ["x2", 0.5]], "outputs": [["y0"], ["y1"]]}]}
     toml = f'[[embedding]]\nnetwork = "{NETWORK}"\ninputs = ["x*"]\noutputs = ["y*"]\ninput_shape = 2\n'
@@ -39,6 +40,7 @@ def make_specimens() -> list[Specimen]:
         Specimen("saved.npz", _saved(), info),
         Specimen("layers.npz", _npz(arrays), info),
         Specimen("net.safetensors", _safetensors(), info),
+        Specimen("net.nnet", _nnet(), info),
         Specimen("net.onnx", _onnx(functions=False), info),
         Specimen("functions.onnx", _onnx(functions=True), info),
         Specimen("qp.lp", qp_lp().encode(), host),
@@ -77,12 +79,19 @@ def _saved() -> bytes:
 def _safetensors() -> bytes:
     """Written by hand: the length of the head, the head, the numbers."""
     arrays = {"first.weight": np.ones((3, 2)), "first.bias": np.zeros(3), "last.weight": np.ones((1, 3))}
-    head, data = {}, b""
+    head, data = {"__metadata__": {"activation": "tanh"}}, b""
     for name, array in arrays.items():
         head[name] = {"dtype": "F64", "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
         data += array.tobytes()
     text = json.dumps(head).encode()
     return len(text).to_bytes(8, "little") + text + data
+
+
+def _nnet() -> bytes:
+    numbers = ["2,2,1,3,", "2,3,1,", "0,", "-1,-1,", "1,1,", "0.5,0.5,2.0,", "2.0,4.0,10.0,"]
+    return "\n".join(
+        ["// A comment", *numbers, "1.0,-0.5,", "2.0,1.5,", "0.25,3e-1,", *["0.5,"] * 3, "1.0,-1.0,2.0,", "0.125,", ""]
+    ).encode()
 
 
 def _onnx(functions: bool) -> bytes:

@@ -41,13 +41,17 @@ __all__ = [
 ]
 
 
+# Keys of an embedding in a file.
+REQUIRED, OPTIONAL = ("network", "inputs", "outputs"), ("input_shape", "architecture")
+
+
 @dataclass(frozen=True)
 class NetworkEntry:
     """A network and the columns that it ties together, by name; see `column_names.select` for what is accepted.
 
     Parameters
     ----------
-    network, input_shape
+    network, input_shape, architecture
         What `load_network` takes.
     inputs, outputs
         Names, patterns and numbers of columns. Inputs of a network that was fitted with names may be a table from these to columns.
@@ -57,6 +61,7 @@ class NetworkEntry:
     inputs: Any
     outputs: Any
     input_shape: Any = None
+    architecture: Any = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,8 @@ def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
 
 def build_embedding(program: Program, entry: NetworkEntry) -> Embedding:
     """An embedding on columns given by name."""
-    network, names = load_network(entry.network, input_shape=entry.input_shape), column_names(program)
+    network = load_network(entry.network, input_shape=entry.input_shape, architecture=entry.architecture)
+    names = column_names(program)
     source = select(names, _in_order(entry.inputs, network), network.num_inputs, "inputs")
     target = select(names, entry.outputs, network.num_outputs, "outputs")
     if (target.columns < 0).any():
@@ -128,21 +134,20 @@ def read_embeddings(path: str | Path, program: Program) -> list[Embedding]:
     embeddings = []
     for number, entry in enumerate(entries):
         where = f"{path}, embedding {number}"
-        if not isinstance(entry, dict) or not {"network", "inputs", "outputs"} <= set(entry) <= {
-            "network",
-            "inputs",
-            "outputs",
-            "input_shape",
-        }:
+        if not isinstance(entry, dict) or not set(REQUIRED) <= set(entry) <= {*REQUIRED, *OPTIONAL}:
             keys = ", ".join(map(str, entry)) if isinstance(entry, dict) else repr(entry)
-            raise InputError(f"{where}: network, inputs and outputs are expected (input_shape is optional), received {keys}.")
+            raise InputError(f"{where}: {_join(REQUIRED)} are expected ({_join(OPTIONAL)} are optional), received {keys}.")
         try:
             network = path.parent / str(entry["network"])
-            named = NetworkEntry(network, entry["inputs"], entry["outputs"], entry.get("input_shape"))
+            named = NetworkEntry(network, entry["inputs"], entry["outputs"], *(entry.get(key) for key in OPTIONAL))
             embeddings.append(build_embedding(program, named))
         except DcembedError as error:
             raise InputError(f"{where}: {error}") from None
     return embeddings
+
+
+def _join(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 # Embeddings.

@@ -46,19 +46,19 @@ class Importer:
 
 # Keras comes before torch: with the torch backend a Keras model is a torch module as well.
 IMPORTERS = (
-    Importer("keras", "keras", (), "Keras 3: Sequential and functional models"),
+    Importer(
+        "keras", "keras", (".keras", ".h5", ".hdf5"), "Keras 3: a keras.Model, or the path of a .keras or .h5 file of layers of Keras"
+    ),
     Importer("torch", "torch", (), "PyTorch: nn.Sequential and other nn.Module"),
     Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
     Importer("sklearn", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
-    Importer(
-        "safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of a ReLU MLP"
-    ),
+    Importer("safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of an MLP"),
+    Importer("nnet", None, (".nnet",), "NNet: the path of a .nnet file"),
 )
 
-# Files that are pickles inside, or archives that may hold code.
+# Files that are pickles inside.
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".sav", ".dill")
-KERAS_FILES = (".keras", ".h5", ".hdf5")
 
 
 def load_network(
@@ -74,7 +74,7 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
         to their shapes.
@@ -86,7 +86,8 @@ def load_network(
         "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end, "probabilities" for what a scikit-learn classifier
         gives as `predict_proba`.
     architecture
-        What is done with the weights in a .safetensors or .npz file that holds nothing but weights: the names of the activations.
+        What is done between the layers of a .safetensors or .npz file that holds nothing but weights: the name of an activation ("relu",
+        "tanh", "leaky_relu(0.01)", "linear"), or a list with one name for each hidden layer and, if need be, one more for the output.
 
     Returns
     -------
@@ -186,13 +187,12 @@ def _check_file(path: Path) -> None:
 
 
 def _refuse_code(path: Path, suffix: str) -> None:
-    remedy = (
-        "Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file."
-    )
     if suffix in PICKLES:
-        raise InputError(f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. {remedy}")
-    if suffix in KERAS_FILES:
-        raise InputError(f"{path} is not opened: '{suffix}' files may hold code (pickled lambdas) that runs when they are opened. {remedy}")
+        raise InputError(
+            f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. If you trust it, open it "
+            f'yourself and pass the live model to load_network; dcembed.save_network(dcembed.load_network(model), "{path.stem}.npz") keeps it '
+            "in a file that is read. Or export the model to ONNX and pass the .onnx file."
+        )
 
 
 def _match_object(model: Any) -> Importer:
