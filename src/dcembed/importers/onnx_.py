@@ -6,7 +6,7 @@ the shape they have for one point: a batch axis has size 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,18 @@ from dcembed.importers.onnx_double import count_numbers, node_in_double, read_we
 from dcembed.importers.onnx_evaluation import Forward, make_forward
 from dcembed.importers.onnx_files import check_proto, read_file
 from dcembed.importers.onnx_functions import inline
-from dcembed.importers.onnx_graph import Placed, names_taken, order_nodes
+from dcembed.importers.onnx_graph import Placed, all_nodes, names_taken, order_nodes
 from dcembed.importers.onnx_inputs import Inputs, read_inputs
 from dcembed.importers.onnx_operations import list_operators
 from dcembed.importers.onnx_outputs import choose_outputs
 from dcembed.importers.onnx_walk import Values, Walk, walk_nodes
-from dcembed.importers.operations import select
+from dcembed.importers.operations import as_tensor, select
 from dcembed.importers.request import Request
 from dcembed.network.growth import Growth, growth_of
 from dcembed.network.network import Network
+
+# Places of a 64x64 image, and numbers of a convolution as a sparse matrix: hundreds of megabytes.
+MOST_PLACES, MOST_IN_CONVOLUTION = 4_096, 30_000_000
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,18 @@ def _read(source: Any, request: Request) -> _Model:
     placed = [(place, node_in_double(node)) for place, node in order_nodes(nodes, outputs)]
     chosen = [node for _, node in placed]
     inputs = read_inputs(graph, chosen, request)
-    growth = growth_of(count_numbers(graph, chosen))
+    growth = _growth(chosen, count_numbers(graph, chosen))
     ours = {item.name for item in (*inputs.free, *inputs.fixed)}
     needed = {name for node in chosen for name in names_taken(node)} | set(outputs)
     return _Model(placed, read_weights(graph, needed - ours, growth), inputs, outputs, _opsets(proto), growth)
+
+
+def _growth(nodes: Sequence[onnx.NodeProto], num_numbers: int) -> Growth:
+    """The weights of a convolution stand at every place of its result."""
+    growth = growth_of(num_numbers)
+    if growth.most is None or not any(node.op_type in ("Conv", "ConvTranspose") for node in all_nodes(nodes)):
+        return growth
+    return Growth(max(growth.most, min(MOST_IN_CONVOLUTION, MOST_PLACES * num_numbers)))
 
 
 def _opsets(model: onnx.ModelProto) -> dict[str, int]:
@@ -127,4 +138,7 @@ def _result(values: Values, name: str) -> Any:
 
 def _join(lowering: Lowering, results: list[Any]) -> Any:
     """Several outputs one after the other."""
-    return results[0] if len(results) == 1 else lowering.builder.concat([lowering.flat(result) for result in results])
+    if len(results) == 1:
+        return results[0]
+    builder = lowering.builder
+    return builder.concat([builder.reshape(as_tensor(result), (-1,)) for result in results])

@@ -25,12 +25,14 @@ def definitions(opsets: Mapping[str, int]) -> list[type[OpRun]]:
     """The classes to be used by a ReferenceEvaluator for a model of these opsets."""
     version = opsets.get("", 1)
     named = {name: function for before, table in _SINCE.items() if version < before for name, function in table.items()}
-    return [*(_define(name, function) for name, function in named.items()), _define("LinearClassifier", _linear_classifier, "ai.onnx.ml")]
+    return [*(_define(name, function) for name, function in named.items()), *(_define(name, function, "ai.onnx.ml") for name, function in _TABLES.items())]
 
 
 def _define(name: str, function: Definition, domain: str = "") -> type[OpRun]:
     def run(self: Any, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
-        result = function(*inputs, **attributes)
+        # Attributes come as single-precision numbers, and so would what is computed of them alone.
+        exact = {key: float(value) if isinstance(value, np.floating) else value for key, value in attributes.items()}
+        result = function(*inputs, **exact)
         return result if isinstance(result, tuple) else (result,)
 
     # Without a schema only the attributes that are written in the node are passed on.
@@ -61,6 +63,43 @@ def _lp_pool(x: Array, kernel_shape: Any, p: int = 2, **where: Any) -> Array:
     powers = _cut(np.abs(x) ** p, read_windows(x.shape[2:], kernel_shape, **where), 0.0)
     total: Array = powers.sum(axis=_inner(x)) ** (1.0 / p)
     return total
+
+
+def _global_lp_pool(x: Array, p: int = 2) -> Array:
+    total: Array = (np.abs(x) ** p).sum(axis=_inner(x), keepdims=True) ** (1.0 / p)
+    return total
+
+
+def _pad(x: Array, *inputs: Any, mode: str = "constant", pads: Any = None, value: float = 0.0) -> Array:
+    """The reference does not crop."""
+    widths, fill, axes = (*inputs, None, None, None)[:3]
+    given = [int(width) for width in (pads if widths is None else widths)]
+    places = range(x.ndim) if axes is None else [int(axis) for axis in axes]
+    around = np.zeros((x.ndim, 2), dtype=np.int64)
+    around[list(places)] = np.reshape(given, (2, -1)).T
+    inside = x[tuple(slice(max(-first, 0), size - max(-last, 0)) for (first, last), size in zip(around, x.shape, strict=True))]
+    options = {"constant_values": value if fill is None else np.reshape(fill, ())} if mode == "constant" else {}
+    wide: Array = np.pad(inside, np.maximum(around, 0), mode=mode, **options)  # type: ignore[call-overload]
+    return wide
+
+
+def _scatter(x: Array, indices: Array, updates: Array, axis: int = 0) -> Array:
+    """The name that ScatterElements had before opset 11."""
+    result = x.copy()
+    np.put_along_axis(result, indices, updates, axis)
+    return result
+
+
+def _upsample(x: Array, scales: Any, mode: str = "nearest") -> Array:
+    """Entry i of an axis lies at i over its factor. The reference has no linear mode, and no factors as attributes."""
+    for axis, factor in enumerate(np.asarray(scales, dtype=np.float64)):
+        size = x.shape[axis]
+        at = np.arange(math.floor(size * factor)) / factor
+        low = np.minimum(np.floor(at).astype(int), size - 1)
+        high, share = np.minimum(low + 1, size - 1), (at - low) * (mode != "nearest")
+        shape = [-1 if place == axis else 1 for place in range(x.ndim)]
+        x = np.take(x, low, axis) * (1.0 - share).reshape(shape) + np.take(x, high, axis) * share.reshape(shape)
+    return x
 
 
 def _inner(x: Array) -> tuple[int, ...]:
@@ -135,9 +174,42 @@ def _lrn(x: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: flo
     return value
 
 
+def _lp_normalization(x: Array, axis: int = -1, p: int = 2) -> Array:
+    """The reference forgets signs in the sum of absolute values."""
+    return x / np.linalg.norm(x, p, axis=axis, keepdims=True)
+
+
+def _group_norm(
+    x: Array, gamma: Array, beta: Array, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
+) -> Array:
+    """The reference rounds to single precision."""
+    groups = x.reshape(x.shape[0], num_groups, -1)
+    centred = groups - groups.mean(axis=2, keepdims=True)
+    scaled = centred / np.sqrt((centred**2).mean(axis=2, keepdims=True) + epsilon)
+    per_channel = [np.repeat(array, x.shape[1] // array.size).reshape(-1, *(1,) * (x.ndim - 2)) for array in (gamma, beta)]
+    return scaled.reshape(x.shape) * per_channel[0] + per_channel[1]
+
+
 def _softplus(x: Array) -> Array:
     """The reference overflows."""
     return np.logaddexp(0.0, x)
+
+
+def _gelu(x: Array, approximate: str = "none") -> Array:
+    """The reference rounds to single precision, as in `Erf` and `HardSwish`."""
+    if approximate == "tanh":
+        return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    value: Array = x * scipy.special.ndtr(x)
+    return value
+
+
+def _hard_swish(x: Array) -> Array:
+    return x * np.clip(x / 6.0 + 0.5, 0.0, 1.0)
+
+
+def _erf(x: Array) -> Array:
+    value: Array = scipy.special.erf(x)
+    return value
 
 
 def _dropout(x: Array, *others: Any, **attributes: Any) -> tuple[Array, Array]:
@@ -155,6 +227,14 @@ def _dequantize(x: Array, scale: Array, zero: Array | None = None, axis: int = 1
 
     offset = 0.0 if zero is None else spread(zero.astype(np.float64))
     value: Array = (x.astype(np.float64) - offset) * spread(scale)
+    return value
+
+
+def _linear_regressor(x: Array, coefficients: Any, intercepts: Any = None, targets: int = 1, post_transform: str = "NONE") -> Array:
+    """The reference makes NaN of intercepts that are not there."""
+    if post_transform != "NONE":
+        raise NotImplementedError(f"LinearRegressor with the post_transform {post_transform}")
+    value: Array = x @ np.reshape(coefficients, (targets, -1)).T + (0.0 if intercepts is None else np.asarray(intercepts))
     return value
 
 
@@ -205,7 +285,7 @@ def _batch_norm(
 def _old_binary(function: Callable[[Array, Array], Array]) -> Definition:
     """The right value is laid along the left one from `axis` on, its last axes by default."""
 
-    def run(left: Array, right: Array, axis: int | None = None, broadcast: int = 0, consumed_inputs: Any = None) -> Array:
+    def run(left: Array, right: Array, axis: int | None = None, broadcast: int = 0) -> Array:
         if axis is not None and broadcast and right.ndim:
             right = right.reshape(right.shape + (1,) * (left.ndim - right.ndim - axis % left.ndim))
         return function(left, right)
@@ -213,17 +293,16 @@ def _old_binary(function: Callable[[Array, Array], Array]) -> Definition:
     return run
 
 
-def _old_prelu(x: Array, slope: Array, consumed_inputs: Any = None) -> Array:
+def _old_prelu(x: Array, slope: Array) -> Array:
     """One slope per channel."""
     along = slope.reshape(-1, *(1,) * (x.ndim - 2)) if slope.size > 1 and slope.ndim == 1 else slope
     return np.where(x > 0, x, along * x)
 
 
-def _old_unary(function: Callable[[Array], Array]) -> Definition:
-    def run(x: Array, consumed_inputs: Any = None) -> Array:
-        return function(x)
-
-    return run
+def _old_reshape(x: Array, *sizes: Array, shape: Any = None) -> Array:
+    """The shape is an attribute before opset 5."""
+    wanted = [int(size) for size in (sizes[0] if sizes else shape)]
+    return x.reshape([x.shape[place] if size == 0 else size for place, size in enumerate(wanted)])
 
 
 _ALWAYS = 10**6
@@ -233,13 +312,22 @@ _SINCE: dict[int, dict[str, Definition]] = {
         "ConvTranspose": _conv_transpose,
         "DequantizeLinear": _dequantize,
         "Dropout": _dropout,
+        "Erf": _erf,
+        "Gelu": _gelu,
+        "GlobalLpPool": _global_lp_pool,
+        "GroupNormalization": _group_norm,
+        "HardSwish": _hard_swish,
+        "LpNormalization": _lp_normalization,
         "LpPool": _lp_pool,
         "LRN": _lrn,
         "MaxPool": _max_pool,
+        "Pad": _pad,
         "Softplus": _softplus,
+        "Upsample": _upsample,
     },
     14: {"BatchNormalization": _batch_norm},
     13: {"LogSoftmax": _flat_softmax(scipy.special.log_softmax), "Softmax": _flat_softmax(scipy.special.softmax)},
+    11: {"Scatter": _scatter},
     7: {
         "Add": _old_binary(np.add),
         "Div": _old_binary(np.divide),
@@ -248,15 +336,6 @@ _SINCE: dict[int, dict[str, Definition]] = {
         "PRelu": _old_prelu,
         "Sub": _old_binary(np.subtract),
     },
-    6: {
-        "Abs": _old_unary(np.abs),
-        "Exp": _old_unary(np.exp),
-        "Log": _old_unary(np.log),
-        "Neg": _old_unary(np.negative),
-        "Reciprocal": _old_unary(np.reciprocal),
-        "Relu": _old_unary(lambda x: np.maximum(x, 0.0)),
-        "Sigmoid": _old_unary(scipy.special.expit),
-        "Sqrt": _old_unary(np.sqrt),
-        "Tanh": _old_unary(np.tanh),
-    },
+    5: {"Reshape": _old_reshape},
 }
+_TABLES: dict[str, Definition] = {"LinearClassifier": _linear_classifier, "LinearRegressor": _linear_regressor}

@@ -40,6 +40,9 @@ def node_in_double(node: onnx.NodeProto) -> onnx.NodeProto:
 
 def _convert_attributes(node: onnx.NodeProto) -> None:
     for attribute in node.attribute:
+        if attribute.name == "to" and attribute.type == onnx.AttributeProto.STRING:
+            # Before opset 6 types are names.
+            attribute.CopyFrom(helper.make_attribute("to", onnx.TensorProto.DataType.Value(attribute.s.decode())))
         if attribute.name in _TYPES and attribute.i in FLOAT_TYPES:
             attribute.i = onnx.TensorProto.DOUBLE
         elif node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
@@ -50,6 +53,20 @@ def _convert_attributes(node: onnx.NodeProto) -> None:
             attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(dense)))
     if node.op_type == "ConstantOfShape" and not node.attribute:
         node.attribute.append(helper.make_attribute("value", numpy_helper.from_array(np.zeros(1))))
+    _drop_old_attributes(node)
+
+
+def _drop_old_attributes(node: onnx.NodeProto) -> None:
+    """What the first opsets wrote and means nothing for the value."""
+    kept = [item for item in node.attribute if item.name != "consumed_inputs" and (node.op_type, item.name) != ("Gemm", "broadcast")]
+    if node.op_type == "Concat" and not any(item.name == "axis" for item in kept):
+        kept.append(helper.make_attribute("axis", 1))
+    if len(kept) != len(node.attribute):
+        copies = [onnx.AttributeProto() for _ in kept]
+        for copy, item in zip(copies, kept, strict=True):
+            copy.CopyFrom(item)
+        del node.attribute[:]
+        node.attribute.extend(copies)
 
 
 def _convert_types(graph: onnx.GraphProto) -> None:

@@ -20,6 +20,7 @@ Placed = list[tuple[int, onnx.NodeProto]]
 
 def order_nodes(nodes: Sequence[onnx.NodeProto], outputs: Iterable[str]) -> Placed:
     """The nodes that `outputs` need with their places in the file, in the order of the file wherever that is an order of computation."""
+    _check_names(nodes)
     makers = _find_makers(nodes)
     needs = _needed(nodes, makers, outputs)
     waiting = {place: len(before) for place, before in needs.items()}
@@ -79,6 +80,12 @@ def _captured(node: onnx.NodeProto) -> Iterator[str]:
         own |= {tensor.values.name for tensor in graph.sparse_initializer}
         outside = [name for inner in graph.node for name in names_taken(inner)]
         yield from (name for name in (*outside, *(value.name for value in graph.output)) if name not in own)
+
+
+def _check_names(nodes: Sequence[onnx.NodeProto]) -> None:
+    """Names that are not in UTF-8 come as bytes."""
+    if any(not isinstance(name, str) for node in nodes for name in (node.op_type, node.domain, node.name, *node.input, *node.output)):
+        raise NetworkError("The ONNX graph cannot be read: it has names that are not text. It is damaged; export the model again.")
 
 
 def _find_makers(nodes: Sequence[onnx.NodeProto]) -> dict[str, list[int]]:

@@ -19,7 +19,7 @@ from dcembed.importers.onnx_files import to_array
 from dcembed.importers.onnx_folding import fold, is_folded
 from dcembed.importers.onnx_functions import MOST_NODES
 from dcembed.importers.onnx_graph import Placed, name_of, order_nodes
-from dcembed.importers.onnx_operations import find_operator
+from dcembed.importers.onnx_operations import SUBGRAPHS, find_operator
 from dcembed.importers.operations import Unsupported
 from dcembed.network.builder import Tensor
 
@@ -77,8 +77,9 @@ def _for_one_point(shape: Any, batch: int) -> Any:
 
 
 def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    read = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    return {name: _read(value) for name, value in read.items()}
+    read = {attribute.name: _read(helper.get_attribute_value(attribute)) for attribute in node.attribute}
+    # Into how many pieces something is split is not always written down.
+    return {"num_outputs": len(node.output)} | read if node.op_type == "Split" else read
 
 
 def _read(value: Any) -> Any:
@@ -91,21 +92,21 @@ def _find(node: onnx.NodeProto, inputs: Sequence[Any], values: Values, walk: Wal
     if is_folded(node, inputs):
         return lambda builder, *args, **kwargs: fold(node, args, walk.opsets, builder.growth)
     if node.domain == "" and node.op_type in SUBGRAPHS:
-        return lambda builder, *args, **kwargs: SUBGRAPHS[node.op_type](node, values, walk, *args, **kwargs)
+        return lambda builder, *args, **kwargs: _WALKED[node.op_type](values, walk, *args, **kwargs)
     return find_operator(node.domain, node.op_type, walk.opsets.get(node.domain, 1))
 
 
 # Subgraphs.
 
 
-def _if(node: onnx.NodeProto, values: Values, walk: Walk, condition: Any, then_branch: Any, else_branch: Any) -> tuple[Any, ...]:
+def _if(values: Values, walk: Walk, condition: Any, then_branch: Any, else_branch: Any) -> tuple[Any, ...]:
     if isinstance(condition, Tensor):
         raise Unsupported("decides by a value that is computed from the input. Export the branch that is taken")
     branch = then_branch if np.asarray(condition).reshape(-1)[0] else else_branch
     return tuple(_walk_graph(branch, values, walk))
 
 
-def _loop(node: onnx.NodeProto, values: Values, walk: Walk, count: Any, condition: Any, *carried: Any, body: Any) -> tuple[Any, ...]:
+def _loop(values: Values, walk: Walk, count: Any, condition: Any, *carried: Any, body: Any) -> tuple[Any, ...]:
     """The body as often as it runs, when that does not depend on the input."""
     most = MOST_NODES if count is None else _whole(count, "the number of times that it runs")
     goes_on = True if condition is None else condition
@@ -143,4 +144,4 @@ def _walk_graph(graph: onnx.GraphProto, values: Values, walk: Walk) -> list[Any]
     return [inner.get(name, UNKNOWN) for name in names]
 
 
-SUBGRAPHS: dict[str, Callable[..., Any]] = {"If": _if, "Loop": _loop}
+_WALKED: dict[str, Callable[..., Any]] = {"If": _if, "Loop": _loop}
