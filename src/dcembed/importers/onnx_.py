@@ -26,6 +26,7 @@ from dcembed.importers.onnx_graph import Placed, all_nodes, names_taken, order_n
 from dcembed.importers.onnx_inputs import Inputs, read_inputs
 from dcembed.importers.onnx_operations import list_operators
 from dcembed.importers.onnx_outputs import choose_outputs
+from dcembed.importers.onnx_patterns import replace_patterns
 from dcembed.importers.onnx_walk import Values, Walk, walk_nodes
 from dcembed.importers.operations import as_tensor, select
 from dcembed.importers.request import Request
@@ -88,7 +89,8 @@ def _read(source: Any, request: Request) -> _Model:
     growth = _growth(chosen, count_numbers(graph, chosen))
     ours = {item.name for item in (*inputs.free, *inputs.fixed)}
     needed = {name for node in chosen for name in names_taken(node)} | set(outputs)
-    return _Model(placed, read_weights(graph, needed - ours, growth), inputs, outputs, _opsets(proto), growth)
+    weights = read_weights(graph, needed - ours, growth)
+    return _Model(replace_patterns(placed, weights, outputs), weights, inputs, outputs, _opsets(proto), growth)
 
 
 def _growth(nodes: Sequence[onnx.NodeProto], num_numbers: int) -> Growth:

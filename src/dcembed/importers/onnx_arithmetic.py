@@ -74,7 +74,3 @@ def cumulative_sum(builder: NetworkBuilder, x: Value, axis: Any, exclusive: int 
         raise Unsupported("has an axis that is computed from the input")
     return ops.cumulative_sum(builder, x, int(np.asarray(axis).reshape(-1)[0]), bool(exclusive), bool(reverse))
 
-
-def where(builder: NetworkBuilder, condition: Any, left: Value, right: Value) -> Value:
-    """left where a constant condition holds, right elsewhere."""
-    return ops.where(builder, condition, left, right)

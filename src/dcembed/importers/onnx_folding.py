@@ -46,14 +46,11 @@ def _count(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, i
     arrays = list(named.values())
     if node.op_type in COUNTS:
         return COUNTS[node.op_type](node, arrays)
-    sizes = _infer(node, named, opsets)
-    if sizes is None:
-        raise Unsupported("is a constant that is not evaluated: how large it becomes is not known before it is. Export its value")
-    return sizes
+    return _infer(node, named, opsets)
 
 
-def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, int]) -> int | None:
-    """What onnx says; None where it does not know."""
+def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, int]) -> int:
+    """What onnx says."""
     version = opsets.get(node.domain, 1)
     imports = [helper.make_opsetid(domain, number) for domain, number in opsets.items()]
     try:
@@ -61,12 +58,12 @@ def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, i
         types = {name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in named.items()}
         shown = {name: numpy_helper.from_array(array, name) for name, array in named.items() if array.size <= MOST_SHOWN}
         results = onnx.shape_inference.infer_node_outputs(schema, node, types, shown, opset_imports=imports)
-    except Exception:
-        # Whatever it stumbles over, a type of its own or a value that it does not take, the result is not known.
-        return None
+    except Exception as error:
+        # Whatever it stumbles over: sizes that do not fit, a name that it does not know.
+        raise Unsupported(f"is a constant that cannot be evaluated: {' '.join(str(error).split())}") from error
     shapes = [results[name].tensor_type for name in node.output if name in results]
     if not shapes or not all(kind.HasField("shape") and all(axis.HasField("dim_value") for axis in kind.shape.dim) for kind in shapes):
-        return None
+        raise Unsupported("is a constant that is not evaluated: how large it becomes is not known before it is. Export its value")
     return sum(math.prod(axis.dim_value for axis in kind.shape.dim) for kind in shapes)
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from dcembed.importers import onnx_activations as activations
 from dcembed.importers import onnx_arithmetic as arithmetic
+from dcembed.importers import onnx_comparisons as comparisons
 from dcembed.importers import onnx_normalization as normalization
 from dcembed.importers import onnx_places as places
 from dcembed.importers import onnx_reductions as reductions
 from dcembed.importers import onnx_shapes as shapes
 from dcembed.importers import onnx_tables as tables
 from dcembed.importers import operations as ops
+from dcembed.importers.onnx_attention import attention
 from dcembed.importers.onnx_refused import reason
 from dcembed.importers.operations import Unsupported
 from dcembed.network.activations import smooth
@@ -29,9 +31,10 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "Abs": ops.absolute,
     "Add": {1: _laid(ops.add), 7: ops.add},
     "Atan": _function(smooth.arctan()),
+    "Attention": attention,
     "AveragePool": places.average_pool,
     "BatchNormalization": normalization.batch_norm,
-    "Cast": activations.cast,
+    "Cast": comparisons.cast_comparison,
     "CastLike": activations.cast_like,
     "Celu": activations.celu,
     "Clip": activations.clip,
@@ -59,6 +62,8 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "GlobalAveragePool": places.global_average_pool,
     "GlobalLpPool": places.global_lp_pool,
     "GlobalMaxPool": places.global_max_pool,
+    "Greater": comparisons.greater,
+    "GreaterOrEqual": comparisons.greater,
     "GroupNormalization": normalization.group_norm,
     "HardSigmoid": activations.hard_sigmoid,
     "HardSwish": _function(smooth.hardswish()),
@@ -66,6 +71,8 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "InstanceNormalization": normalization.instance_norm,
     "LayerNormalization": normalization.layer_norm,
     "LeakyRelu": activations.leaky_relu,
+    "Less": comparisons.less,
+    "LessOrEqual": comparisons.less,
     "Log": ops.log,
     "LogSoftmax": {1: normalization.flat(ops.log_softmax), 13: normalization.log_softmax},
     "LpNormalization": normalization.lp_norm,
@@ -77,8 +84,9 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "Mean": arithmetic.mean,
     "Min": arithmetic.pairwise(ops.minimum),
     "Mish": _function(smooth.mish()),
-    "Mul": {1: _laid(ops.multiply), 7: ops.multiply},
+    "Mul": {1: _laid(ops.multiply), 7: comparisons.multiply},
     "Neg": ops.negate,
+    "Not": comparisons.invert,
     "Pad": places.pad,
     "Pow": {1: _laid(ops.power), 7: ops.power},
     "PRelu": {1: activations.old_prelu, 7: activations.prelu},
@@ -104,6 +112,7 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "Shape": shapes.shape,
     "Shrink": activations.shrink,
     "Sigmoid": ops.sigmoid,
+    "Sign": comparisons.sign,
     "Sin": _function(smooth.sin()),
     "Sinh": ops.sinh,
     "Size": shapes.size,
@@ -125,7 +134,7 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "Trilu": shapes.trilu,
     "Unsqueeze": shapes.unsqueeze,
     "Upsample": {1: places.oldest_upsample, 9: places.old_resize},
-    "Where": ops.where,
+    "Where": comparisons.where,
     f"{_ML}.ArrayFeatureExtractor": shapes.array_feature_extractor,
     f"{_ML}.FeatureVectorizer": tables.feature_vectorizer,
     f"{_ML}.Imputer": tables.imputer,

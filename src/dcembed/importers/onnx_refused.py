@@ -27,9 +27,9 @@ _DOMAIN = "is not defined for all numbers, or has poles. Export the model withou
 _OPTIMIZED = "was put there by an optimizer of another runtime. Pass the model as it was exported, before that"
 
 _GROUPS = {
-    _JUMPS: "Binarizer Ceil Floor Hardmax Mod Round Sign",
+    _JUMPS: "Binarizer Ceil Floor Hardmax Mod Round",
     _LABELS: "ArgMax ArgMin LabelEncoder TopK ZipMap",
-    _COMPARES: "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor",
+    _COMPARES: "And Equal IsInf IsNaN Or Xor",
     _STEPS: "GRU LSTM RNN Scan",
     _QUANTIZED: "ConvInteger DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
     _TREES: "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor",

@@ -14,6 +14,7 @@ from dcembed.arrays import Array
 from dcembed.errors import NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
+from dcembed.importers.onnx_comparisons import refuse_comparison
 from dcembed.importers.onnx_double import read_weights
 from dcembed.importers.onnx_files import to_array
 from dcembed.importers.onnx_folding import fold, is_folded
@@ -93,7 +94,7 @@ def _find(node: onnx.NodeProto, inputs: Sequence[Any], values: Values, walk: Wal
         return lambda builder, *args, **kwargs: fold(node, args, walk.opsets, builder.growth)
     if node.domain == "" and node.op_type in SUBGRAPHS:
         return lambda builder, *args, **kwargs: _WALKED[node.op_type](values, walk, *args, **kwargs)
-    return find_operator(node.domain, node.op_type, walk.opsets.get(node.domain, 1))
+    return refuse_comparison(inputs, find_operator(node.domain, node.op_type, walk.opsets.get(node.domain, 1)))
 
 
 # Subgraphs.
