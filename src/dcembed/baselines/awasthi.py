@@ -13,6 +13,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.baselines.recorder import Recorder, open_recorder
+from dcembed.baselines.refusals import refuse_smooth
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import kept_affine, linearize
 from dcembed.embedded.point import Point
@@ -42,6 +43,7 @@ def solve(
     Predictions may be used in the linear objective only. Integers of the host stay in the subproblems.
     """
     arguments = read_arguments(program, embeddings, start, options)
+    refuse_smooth(arguments.embeddings, "The method of Awasthi et al.")
     with open_recorder(arguments) as recorder:
         num_rows = recorder.embedded.restrictions.num_restrictions
         if num_rows:

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
-from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
+from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.bounds import go_on
@@ -83,6 +83,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     refuse_nonconvex(program, "The big-M encoding")
+    refuse_smooth(arguments.embeddings, "The big-M encoding")
     problem, listed = arguments.minimized, arguments.embeddings
     with open_recorder(arguments) as recorder:
         # The starts are there before the encoding is.

@@ -20,8 +20,8 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines.encoding import Encoding, encode
-from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
+from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
@@ -75,6 +75,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     refuse_nonconvex(program, "The method of complementarity")
+    refuse_smooth(arguments.embeddings, "The method of complementarity")
     with open_recorder(arguments) as recorder:
         try:
             status = _run(recorder, arguments.starts)

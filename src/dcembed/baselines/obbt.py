@@ -22,7 +22,7 @@ from dcembed.arrays import Array
 from dcembed.baselines import big_m
 from dcembed.baselines.encoding import encode
 from dcembed.baselines.input_sets import InputSet, digest, find_input_sets, network_key
-from dcembed.baselines.nonconvex import refuse_nonconvex
+from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.network import Network
@@ -86,6 +86,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     refuse_nonconvex(program, "The big-M encoding")
+    refuse_smooth(arguments.embeddings, "OBBT")
     listed, limited = arguments.embeddings, replace(arguments.options, time_limit=0.0)
     clock = Clock(np.inf, arguments.options.stop)
     with hear_interrupts(clock):

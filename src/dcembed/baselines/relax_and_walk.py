@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.baselines.big_m import default_bounds
 from dcembed.baselines.encoding import Encoding, encode
-from dcembed.baselines.nonconvex import refuse_nonconvex
 from dcembed.baselines.recorder import Recorder, open_recorder
+from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point, measure_plainly
@@ -59,6 +59,7 @@ def solve(
     """
     arguments = read_arguments(program, embeddings, start, options)
     refuse_nonconvex(program, "Relax-and-walk")
+    refuse_smooth(arguments.embeddings, "Relax-and-walk")
     with open_recorder(arguments) as recorder:
         _check(recorder)
         points = [recorder.offer_start(w, number) for number, w in enumerate(arguments.starts)]

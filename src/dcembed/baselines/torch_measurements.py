@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.baselines.torch_activations import torch_activation
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import num_measurements
@@ -82,7 +83,10 @@ class _TorchNetwork:
 
         network, terms = measured.network, measured.terms
         self._size, self._num_inputs = size, network.num_inputs
-        self._stages = [_TorchAffine(stage, dtype) for stage in network.stages]
+        self._stages = [
+            (_TorchAffine(stage, dtype), torch_activation(activation))
+            for stage, activation in zip(network.stages, network.activations, strict=True)
+        ]
         self._output = _TorchAffine(network.output, dtype)
         self._maps, self._map_of = _linear(measured.maps, dtype), torch.tensor(measured.map_of)
         self._offset = torch.tensor(measured.offset, dtype=dtype)
@@ -94,8 +98,8 @@ class _TorchNetwork:
         number = points.shape[0]
         inputs = self._maps(points).reshape(number, -1, self._num_inputs)[:, self._map_of] + self._offset
         sources = [inputs.reshape(-1, self._num_inputs)]
-        for stage in self._stages:
-            sources.append(stage(sources).clamp_min(0.0))
+        for stage, activation in self._stages:
+            sources.append(activation(stage(sources)))
         outputs = self._output(sources).reshape(number, self._offset.shape[0], -1)
         shares = (outputs[:, self._block] * self._directions).sum(dim=2)
         return points.new_zeros((number, self._size)).index_add(1, self._measurement, shares)

@@ -12,6 +12,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.collapsed import MIN_TERMS, Collapsed, Groups, build_collapsed, find_groups
 from dcembed.embedded.grouping import distinct, outside
 from dcembed.network.affine import apply_affine
+from dcembed.network.convex_form import ConvexForm, convex_form
 from dcembed.network.network import Network, chunks, preactivations, units
 from dcembed.network.split import Split, measure, split
 from dcembed.sparse import from_entries, take_rows
@@ -110,8 +111,19 @@ class MeasuredNetwork:
 
     @cached_property
     def split(self) -> Split:
-        """The split of the directions, for the whole input space."""
-        return split(self.network, self.directions)
+        """The split of the directions, for the whole input space, in the units of the convex form."""
+        return split(self.convex_form.network, self.directions)
+
+    @cached_property
+    def convex_form(self) -> ConvexForm:
+        """The network with convex units alone: itself if its units are ReLU."""
+        return convex_form(self.network)
+
+    @cached_property
+    def convex(self) -> MeasuredNetwork:
+        """The same with the convex form as its network, which is what splits are of."""
+        network = self.convex_form.network
+        return self if network is self.network else replace(self, network=network)
 
     @cached_property
     def direct(self) -> tuple[list[Array], Array, Array]:
@@ -147,8 +159,8 @@ class MeasuredNetwork:
 
     @cached_property
     def _groups(self) -> Groups | None:
-        # With more stages the units of the second depend on all of the first.
-        if len(self.network.stages) != 1:
+        # With more stages the units of the second depend on all of the first; sums of ReLU units have few kinks, sums of others none.
+        if len(self.network.stages) != 1 or not self.network.is_piecewise_linear:
             return None
         return find_groups(self.terms.part, self.terms.direction, self.network.num_hidden)
 

@@ -16,6 +16,7 @@ from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_sl
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.network.activations import RELU
+from dcembed.network.activations.ranges import value_range
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
@@ -66,7 +67,7 @@ def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> 
     """Tangents at w of the components H of all measurements, in the split for the whole input space."""
     height, slope = begin_tangents(embedded, w)
     for measured in embedded.networks:
-        (swept,) = sweep(measured, w, [measured.split.concave], on_at_kinks)
+        (swept,) = sweep(measured.convex, w, [measured.split.concave], on_at_kinks)
         height += embedded.part_sums[measured.number] @ swept.height
         slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, swept.gradient)
     return Tangents(sp.csr_array(slope), height - slope @ w)
@@ -126,15 +127,16 @@ def largest_kept(embedded: EmbeddedProgram, lb: Array, ub: Array) -> Array:
     """Upper bounds over the box lb <= w <= ub of the part of G that is in the units, shape (s + 1,)."""
     total = np.zeros(num_measurements(embedded))
     for measured in embedded.networks:
-        plain = measured.plain
+        plain, form = measured.plain, measured.convex_form
         terms = plain.terms
         low, high = input_box(plain, lb, ub)
         for chunk in chunks(terms.block.size, measured.network):
             block, direction = terms.block[chunk], terms.direction[chunk]
             reach = np.zeros(block.size)
-            for weight, (_, upper) in zip(measured.split.convex, bound(measured.network, low[block], high[block]), strict=True):
+            bounds = form.bounds(bound(measured.network, low[block], high[block]))
+            for weight, activation, ends in zip(measured.split.convex, form.network.activations, bounds, strict=True):
                 # A unit without weight may be as large as it likes: zero times infinity is zero.
-                largest = np.where(weight[direction] > 0, np.maximum(upper, 0.0), 0.0)
+                largest = np.where(weight[direction] > 0, value_range(activation, *ends)[1], 0.0)
                 reach += np.einsum("tj,tj->t", weight[direction], largest)
             total += np.bincount(terms.measurement[chunk], terms.scale[chunk] * reach, minlength=total.size)
         if measured.collapsed is not None:

@@ -12,11 +12,14 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph, join, repeat_over_blocks, spread_over_blocks
 from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.relu_only import require_relu
 from dcembed.network.network import preactivations, units
 
 
 def build_shared(embedded: EmbeddedProgram) -> Epigraph:
     """The shared epigraph of every network in the problem."""
+    instead = 'Use formulation="lazy", the default, which takes all of them.'
+    require_relu((measured.network for measured in embedded.networks), 'The formulation "shared"', instead)
     size = embedded.restrictions.num_restrictions + 1
     return join([_build(measured, size) for measured in embedded.networks if measured.network.num_hidden], embedded)
 

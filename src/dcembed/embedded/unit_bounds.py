@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import MissingBoundError
+from dcembed.network.activations.ranges import value_range
 from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound, go_on
 from dcembed.network.chunks import slices
@@ -57,10 +58,10 @@ def bound_evaluations(embedding: Embedding, lb: Array, ub: Array, check: Callabl
 def propagate(network: Network, box: tuple[Array, Array], bounds: StageBounds) -> StageBounds:
     """The same bounds, those of later stages tightened by interval arithmetic from the earlier ones; `box` bounds the inputs."""
     sources, result = [box], []
-    for stage, (stage_lb, stage_ub) in zip(network.stages, bounds, strict=True):
+    for stage, activation, (stage_lb, stage_ub) in zip(network.stages, network.activations, bounds, strict=True):
         low, high = _range(stage, sources)
         result.append((np.maximum(low, stage_lb), np.minimum(high, stage_ub)))
-        sources.append((np.maximum(result[-1][0], 0.0), np.maximum(result[-1][1], 0.0)))
+        sources.append(value_range(activation, *result[-1]))
     return result
 
 
@@ -81,7 +82,8 @@ def check_finite(program: Program, embedding: Embedding, bounds: StageBounds, lb
 def _limit_outputs(embedding: Embedding, lb: Array, ub: Array, check: Callable[[], None]) -> None:
     """Tighten lb and ub in place by the range of the predictions."""
     box = input_boxes(embedding, lb, ub)
-    units = [(np.maximum(a, 0.0), np.maximum(b, 0.0)) for a, b in bound_evaluations(embedding, lb, ub, check)]
+    bounds = bound_evaluations(embedding, lb, ub, check)
+    units = [value_range(activation, *ends) for activation, ends in zip(embedding.network.activations, bounds, strict=True)]
     low, high = _range(embedding.network.output, [box, *units])
     # A range beside the column's own bounds means an infeasible problem, which the solver is to find.
     fits = (low <= ub[embedding.outputs]) & (high >= lb[embedding.outputs])

@@ -9,6 +9,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
+from dcembed.importers.domain import is_inside, is_partial
 from dcembed.network.activations import Activation
 from dcembed.network.affine import Affine
 from dcembed.network.network import Network, preactivations, units
@@ -32,10 +33,11 @@ CAP = 100.0
 FLOOR = 0.1
 # Logistic and softmax values carry an absolute rounding error of their own.
 LINK_TOLERANCE = 1e-12
-# Logarithms, roots and quotients are not defined everywhere, and exponentials overflow. Points at which the framework gives no number do not
-# count then, unless they are more than this part of all of them.
-PARTIAL = ("exp", "log", "power")
-MOST_OUTSIDE = 0.75
+# Where something in the network is outside of its domain, it is something else than the framework: nothing is carried through it then, and the
+# values themselves have to agree to this, relative to their size, or the framework gives none.
+OUTSIDE_TOLERANCE = 1e-8
+# Points that have to be left.
+FEWEST_INSIDE = 3
 
 Forward = Callable[[Array], Array]
 
@@ -48,6 +50,7 @@ def check(
     precision: str = "float64",
     link: Forward | None = None,
     points: Array | None = None,
+    rounding: Array | float = 0.0,
     advice: str | None = None,
 ) -> Network:
     """Return `network` if it reproduces `forward`, raise `ImportMismatchError` otherwise.
@@ -65,14 +68,16 @@ def check(
         a function such as the logistic one.
     points
         Where to compare, shape (k, num_inputs); drawn if None.
+    rounding
+        What the framework's own values are off by, where that is known; one number, or one for each point.
     advice
         What a mismatch may come from and what to do; None for what holds for all frameworks.
     """
-    advice = (_ADVICE if not _is_partial(network) else _ADVICE + _PARTIAL) if advice is None else advice
+    advice = (_ADVICE if not is_partial(network) else _ADVICE + _PARTIAL) if advice is None else advice
     points = draw_points(network, precision) if points is None else points
     with np.errstate(all="ignore"):
         ours = network(points)
-        tolerance = TOLERANCE[precision] * magnitude(network, points) + (0.0 if link is None else LINK_TOLERANCE)
+        tolerance = TOLERANCE[precision] * magnitude(network, points) + (0.0 if link is None else LINK_TOLERANCE) + rounding
         expected = _run(forward, points, source)
         received = ours if link is None else link(ours)
         if received.shape != expected.shape:
@@ -80,14 +85,31 @@ def check(
                 f"The imported network gives {received.shape[1]} outputs where the {source} gives {expected.shape[1]}. {advice}"
             )
         difference = np.abs(received - expected).max(axis=1)
+    if is_partial(network):
+        tolerance = _outside(network, points, expected, tolerance, precision, source)
     # A comparison with NaN is false, so a NaN on either side counts as a mismatch.
-    wrong = ~(difference <= tolerance)
-    outside = ~np.isfinite(expected).all(axis=1)
-    if _is_partial(network) and outside.mean() <= MOST_OUTSIDE:
-        wrong &= ~outside
+    wrong = ~(difference <= tolerance) & ~np.isposinf(tolerance)
     if wrong.any():
         _raise_mismatch(points, expected, received, difference, tolerance, wrong, source, advice)
     return network
+
+
+def _outside(network: Network, points: Array, expected: Array, tolerance: Array, precision: str, source: str) -> Array:
+    """The tolerance at points where something is not defined or overflows, here or there: infinite where the framework gives no number."""
+    with np.errstate(all="ignore"):
+        inside = is_inside(network, points)
+        defined = np.isfinite(expected).all(axis=1)
+        size = np.maximum(1.0, np.abs(expected).max(axis=1))
+    if (inside & defined).sum() < FEWEST_INSIDE:
+        raise ImportMismatchError(
+            f"The imported network cannot be compared with the {source}: logarithms, roots, quotients or exponentials in it are defined at "
+            f"{int((inside & defined).sum())} of the {len(points)} points that were tried, which are around zero and in its positive part. "
+            "Put a layer before it that maps usual inputs (scaled to around one) to where they are defined."
+        )
+    rounded = np.where(inside, tolerance, max(OUTSIDE_TOLERANCE, CAP * TOLERANCE[precision]) * size)
+    # Numbers of lower precision overflow earlier than here.
+    missing = ~defined & (~inside | (precision != "float64"))
+    return np.where(missing, np.inf, rounded)
 
 
 def draw_points(network: Network, precision: str = "float64") -> Array:
@@ -95,7 +117,7 @@ def draw_points(network: Network, precision: str = "float64") -> Array:
     rng = np.random.default_rng(SEED)
     cloud = [scale * rng.standard_normal((POINTS_PER_SCALE, network.num_inputs)) for scale in SCALES]
     points = np.vstack([np.zeros((1, network.num_inputs)), *cloud, _kink_points(network, rng)])
-    if _is_partial(network):
+    if is_partial(network):
         points = np.vstack([points, np.abs(points)])
     exact = np.float32 if precision != "float64" else np.float64
     return points.astype(exact).astype(np.float64)
@@ -112,16 +134,11 @@ def magnitude(network: Network, points: Array) -> Array:
         largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
         carried.append(_carry(network.activations[index], before[index], total) if index < len(before) else total)
     smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
-    finite = smaller[np.isfinite(smaller)]
+    usual = smaller[np.isfinite(smaller) & is_inside(network, points)]
     # A single point near a pole does not count for all others.
-    floor = min(FLOOR * finite.max(initial=0.0), float(np.median(finite)) / FLOOR if finite.size else 0.0)
-    usual: Array = np.maximum(smaller, floor)
-    return usual
-
-
-def _is_partial(network: Network) -> bool:
-    """Whether something in it is not defined for all numbers, or overflows."""
-    return any(kind.name in PARTIAL for kind in network.activations)
+    floor = min(FLOOR * usual.max(initial=0.0), float(np.median(usual)) / FLOOR if usual.size else 0.0)
+    enough: Array = np.maximum(smaller, floor)
+    return enough
 
 
 def _carry(activation: Activation, before: Array, total: Array) -> Array:
@@ -187,7 +204,8 @@ _PARTIAL = (
 def _raise_mismatch(
     points: Array, expected: Array, received: Array, difference: Array, tolerance: Array, wrong: Array, source: str, advice: str
 ) -> NoReturn:
-    worst = int(np.argmax(np.where(wrong, np.nan_to_num(difference - tolerance, nan=np.inf), -1.0)))
+    with np.errstate(all="ignore"):
+        worst = int(np.argmax(np.where(wrong, np.nan_to_num(difference - tolerance, nan=np.inf), -1.0)))
     raise ImportMismatchError(
         f"The imported network does not reproduce the {source} at {int(wrong.sum())} of {len(points)} points. "
         f"Worst at x = {_show(points[worst])}: the model gives {_show(expected[worst])}, the import {_show(received[worst])}; "

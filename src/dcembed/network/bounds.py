@@ -15,6 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dcembed.arrays import Array, Matrix
+from dcembed.network.activations import RELU
+from dcembed.network.activations.lines import Band, enclose
+from dcembed.network.activations.ranges import value_range
 from dcembed.network.affine import Affine
 from dcembed.network.batched_products import apply_to_boxes, chunks_of_boxes, times_each
 from dcembed.network.network import Network
@@ -114,17 +117,27 @@ def _bound_forward(network: Network, lb: Array, ub: Array, check: Callable[[], N
 def _carry_lines(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> tuple[list[tuple[Array, Array]], list[Lines]]:
     """Bounds of the pre-activations, and lines around the input and the units of every stage."""
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
-    sources = [_input_lines(middle, radius)]
+    sources, ranges = [_input_lines(middle, radius)], [(lb, ub)]
     result: list[tuple[Array, Array]] = []
-    for index, stage in enumerate(network.stages):
+    for index, (stage, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
         check()
         lines = _push(stage, sources)
         low, high = lines.low - _reach(lines.low_slope), lines.high + _reach(lines.high_slope)
+        if not network.is_piecewise_linear:
+            low, high = _tighter(low, high, *_interval(stage, ranges))
         if index >= FIRST_BACKWARD_STAGE:
             low, high = _refine(network, index, low, high, result, middle, radius, check)
         result.append((low, high))
-        sources.append(_relax(lines, low, high))
+        ranges.append(value_range(activation, low, high))
+        sources.append(_relax(lines, enclose(activation, low, high)))
     return result, sources
+
+
+def _tighter(low: Array, high: Array, other_low: Array, other_high: Array) -> tuple[Array, Array]:
+    """Of two enclosures the better side of each: lines know where values come from, intervals that squares are not negative."""
+    low, high = np.fmax(low, other_low), np.fmin(high, other_high)
+    # Two valid bounds can cross by rounding only.
+    return np.minimum(low, high), high
 
 
 def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:
@@ -132,13 +145,13 @@ def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], 
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
     sources = [(lb, ub)]
     result: list[tuple[Array, Array]] = []
-    for index, stage in enumerate(network.stages):
+    for index, (stage, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
         low, high = _interval(stage, sources)
         # Intervals are exact where a stage sees the input alone.
         if index > 0:
             low, high = _refine(network, index, low, high, result, middle, radius, check)
         result.append((low, high))
-        sources.append((np.maximum(low, 0.0), np.maximum(high, 0.0)))
+        sources.append(value_range(activation, low, high))
     return result
 
 
@@ -174,24 +187,24 @@ def _push(affine: Affine, sources: list[Lines]) -> Lines:
     return Lines(low, low_slope, high, high_slope)
 
 
-def _relax(lines: Lines, low: Array, high: Array) -> Lines:
-    """Lines around max(a, 0)."""
-    upper, lower, lift = _relaxation(low, high)
-    return Lines(
-        lower * lines.low,
-        lower[:, :, None] * lines.low_slope,
-        upper * lines.high + lift,
-        upper[:, :, None] * lines.high_slope,
-    )
+def _relax(lines: Lines, band: Band) -> Lines:
+    """Lines around the units, given those around their pre-activations."""
+    if band.drop is None:
+        return Lines(
+            band.lower * lines.low,
+            band.lower[:, :, None] * lines.low_slope,
+            band.upper * lines.high + band.lift,
+            band.upper[:, :, None] * lines.high_slope,
+        )
+    # A line that falls lies below where its argument is largest.
+    low, low_slope = _along(lines, band.lower, band.lower >= 0)
+    high, high_slope = _along(lines, band.upper, band.upper < 0)
+    return Lines(low + band.drop, low_slope, high + band.lift, high_slope)
 
 
-def _relaxation(low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """max(a, 0) <= upper * a + lift and >= lower * a on [low, high]."""
-    open_ = (low < 0) & (high > 0)
-    width = np.where(open_, high - low, 1.0)
-    upper = np.where(open_, high / width, (low >= 0).astype(np.float64))
-    lower = np.where(open_, (high > -low).astype(np.float64), (low >= 0).astype(np.float64))
-    return upper, lower, np.where(open_, -upper * low, 0.0)
+def _along(lines: Lines, slope: Array, takes_low: Array) -> tuple[Array, Array]:
+    constant = np.where(takes_low, lines.low, lines.high)
+    return slope * constant, slope[:, :, None] * np.where(takes_low[:, :, None], lines.low_slope, lines.high_slope)
 
 
 def _refine(
@@ -205,14 +218,14 @@ def _refine(
     check: Callable[[], None],
 ) -> tuple[Array, Array]:
     """Backward bounds for the units of a stage that are open in some box."""
-    units = np.flatnonzero(((low < 0) & (high > 0)).any(axis=0))
+    units = np.flatnonzero((((low < 0) & (high > 0)) if network.activations[index] is RELU else (low < high)).any(axis=0))
     if units.size == 0:
         return low, high
-    relaxations = [_relaxation(a, b) for a, b in earlier]
+    bands = [enclose(activation, *ends) for activation, ends in zip(network.activations, earlier, strict=False)]
     stage = network.stages[index]
     low, high = low.copy(), high.copy()
     for boxes in chunks_of_boxes(middle.shape[0], units.size * max(a.shape[1] for a, _ in earlier)):
-        there = [(upper[boxes], lower[boxes], lift[boxes]) for upper, lower, lift in relaxations]
+        there = [_band_in(band, boxes) for band in bands]
         above = _trace_back(network, stage, units, there, middle[boxes], radius[boxes], 1.0, check)
         below = -_trace_back(network, stage, units, there, middle[boxes], radius[boxes], -1.0, check)
         high[boxes, units] = np.minimum(high[boxes, units], above)
@@ -221,11 +234,15 @@ def _refine(
     return np.minimum(low, high), high
 
 
+def _band_in(band: Band, boxes: slice) -> Band:
+    return Band(band.lower[boxes], None if band.drop is None else band.drop[boxes], band.upper[boxes], band.lift[boxes])
+
+
 def _trace_back(
     network: Network,
     stage: Affine,
     units: Array,
-    relaxations: list[tuple[Array, Array, Array]],
+    bands: list[Band],
     middle: Array,
     radius: Array,
     sign: float,
@@ -235,17 +252,19 @@ def _trace_back(
     k, q = middle.shape[0], units.size
     total = np.tile(sign * stage.bias[units], (k, 1))
     weights = {source: np.broadcast_to(sign * _rows(block, units), (k, q, block.shape[1])) for source, block in stage.weights.items()}
-    for source in range(len(relaxations), 0, -1):
+    for source in range(len(bands), 0, -1):
         if source not in weights:
             continue
         check()
-        weight, (upper, lower, lift) = weights.pop(source), relaxations[source - 1]
+        weight, band = weights.pop(source), bands[source - 1]
         # Units that are off in all boxes say nothing.
-        some = np.flatnonzero((upper > 0).any(axis=0))
-        live = some if some.size <= MOST * upper.shape[1] else slice(None)
+        some = np.flatnonzero((band.upper > 0).any(axis=0)) if band.drop is None else np.arange(band.upper.shape[1])
+        live = some if some.size <= MOST * band.upper.shape[1] else slice(None)
         weight = weight[:, :, live]
-        total += times_each(np.maximum(weight, 0.0), lift[:, live])
-        coefficients = np.where(weight > 0, upper[:, None, live], lower[:, None, live])
+        total += times_each(np.maximum(weight, 0.0), band.lift[:, live])
+        if band.drop is not None:
+            total += times_each(np.minimum(weight, 0.0), band.drop[:, live])
+        coefficients = np.where(weight > 0, band.upper[:, None, live], band.lower[:, None, live])
         coefficients *= weight
         affine = network.stages[source - 1]
         total += coefficients @ affine.bias[live]
@@ -271,10 +290,10 @@ def _rows(block: Matrix, rows: Array) -> Array:
 def _bound_by_intervals(network: Network, lb: Array, ub: Array) -> list[tuple[Array, Array]]:
     sources = [(lb, ub)]
     result = []
-    for stage in network.stages:
+    for stage, activation in zip(network.stages, network.activations, strict=True):
         low, high = _interval(stage, sources)
         result.append((low, high))
-        sources.append((np.maximum(low, 0.0), np.maximum(high, 0.0)))
+        sources.append(value_range(activation, low, high))
     return result
 
 

@@ -4,6 +4,8 @@ For a measurement nu' f = d'x + beta + sum_m nu_m' z_m with nu_m = C_m' nu,
 
     rho_m = |nu_m| + sum_{l>m} |A_lm|' rho_l,    c_m = sum_{l>m} (A_lm^-)' rho_l    (m = L..1)
     G = beta + d'x + sum_m (nu_m^+ + c_m)' z_m,   H = sum_m (nu_m^- + c_m)' z_m,    nu' f = G - H.
+
+The units are convex, nondecreasing and nonnegative; those with slopes up to k instead of 1 pass on k rho_l instead of rho_l.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dcembed.errors import NetworkError
 from dcembed.network.affine import Array, Matrix
 from dcembed.network.network import Network
+
+# Slopes beyond this are as good as infinite.
+STEEPEST = 1e12
 
 # Units of a stage, units of an earlier one, and the block that leads from these to those.
 Link: TypeAlias = tuple[slice, slice, Any]
@@ -45,7 +51,10 @@ class Split:
 
 
 def split(network: Network, measurements: Array) -> Split:
-    """Split the measurements nu' f, one per row of `measurements` (D, num_outputs)."""
+    """Split the measurements nu' f, one per row of `measurements` (D, num_outputs), of a network of convex units.
+
+    NetworkError where units grow faster than any line: there is no split on the whole input space then.
+    """
     measurements = np.atleast_2d(np.asarray(measurements, dtype=np.float64))
     direct, slope, constant = measure(network, measurements)
     edges = np.concatenate([[0], np.cumsum(network.widths, dtype=np.int64)])
@@ -57,7 +66,7 @@ def split(network: Network, measurements: Array) -> Split:
         if source > 0
     )
     flat = np.concatenate([np.zeros((measurements.shape[0], 0)), *direct], axis=1)
-    convex, concave = split_units(flat, links, lambda weights, block: weights @ block)
+    convex, concave = split_units(flat, links, lambda weights, block: weights @ block, _steepest(network))
     return Split(
         convex=tuple(convex[:, stage] for stage in stages),
         concave=tuple(concave[:, stage] for stage in stages),
@@ -66,7 +75,21 @@ def split(network: Network, measurements: Array) -> Split:
     )
 
 
-def split_units(direct: Array, links: Iterable[Link], times: Callable[[Array, Any], Array]) -> tuple[Array, Array]:
+def _steepest(network: Network) -> Array | None:
+    """The largest slope of each unit; None if it is 1 for all of them, as in networks of ReLU units."""
+    slopes = [activation.slopes_at_infinity[1] for activation in network.activations]
+    for activation, slope in zip(network.activations, slopes, strict=True):
+        if slope > STEEPEST:
+            raise NetworkError(
+                f"The activation {activation.name} grows faster than any line, so that the network has no split into convex functions on the "
+                'whole input space. Use decomposition="local" (the default chooses it), and give the inputs bounds.'
+            )
+    return None if all(slope == 1.0 for slope in slopes) else np.repeat(slopes, network.widths)
+
+
+def split_units(
+    direct: Array, links: Iterable[Link], times: Callable[[Array, Any], Array], steepest: Array | None = None
+) -> tuple[Array, Array]:
     """Unit weights of G and of H: the recursion of theorem 4.1, for whole networks and for networks reduced on boxes alike.
 
     Parameters
@@ -77,12 +100,15 @@ def split_units(direct: Array, links: Iterable[Link], times: Callable[[Array, An
         (units of a stage, units of an earlier one, the block A between them), the last stage first.
     times
         The product weights' A of each measurement, (D, rows of A) to (D, columns of A).
+    steepest
+        The largest slope of each unit, shape (num_hidden,) or (D, num_hidden); None if it is 1 for all.
     """
     rho, offsets = np.abs(direct), np.zeros_like(direct)
     for stage, source, block in links:
+        passed = rho[:, stage] if steepest is None else rho[:, stage] * steepest[..., stage]
         # |A| = A + 2 A^-.
-        negative = times(rho[:, stage], negative_part(block))
-        rho[:, source] += times(rho[:, stage], block) + 2.0 * negative
+        negative = times(passed, negative_part(block))
+        rho[:, source] += times(passed, block) + 2.0 * negative
         offsets[:, source] += negative
     return np.maximum(direct, 0.0) + offsets, np.maximum(-direct, 0.0) + offsets
 

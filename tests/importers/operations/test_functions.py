@@ -142,7 +142,7 @@ WRITTEN_OUT = {
     "square": (lambda b, x: _times(b, x, _times(b, x, -2.0)), lambda x: -2 * x * x, {"square"}),
     "square and rest": (lambda b, x: _times(b, _plus(b, x, 1.0), _plus(b, ops.negate(b, x), 1.0)), lambda x: 1 - x * x, {"square"}),
     "squared relu": (lambda b, x: _times(b, x, ops.relu(b, x)), lambda x: F.relu(x) ** 2, {"relu", "square"}),
-    "log of softmax": (lambda b, x: ops.log(b, ops.softmax(b, x)), lambda x: torch.log_softmax(x, -1), {"exp", "log"}),
+    "log of softmax": (lambda b, x: ops.log(b, ops.softmax(b, x)), lambda x: torch.log_softmax(x, -1), {"softplus"}),
     "log of a logistic": (lambda b, x: ops.log(b, ops.sigmoid(b, x)), F.logsigmoid, {"softplus"}),
     "something else": (lambda b, x: _times(b, x, ops.tanh(b, x)), lambda x: x * torch.tanh(x), {"tanh", "square"}),
     "different entries": (

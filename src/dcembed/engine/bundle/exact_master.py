@@ -70,8 +70,11 @@ class ExactMaster:
 
 def has_small_networks(problem: Problem) -> bool:
     """Whether integers decide and the networks are small enough for a few exact units to matter."""
-    num_units = sum(measured.num_blocks * measured.network.num_hidden for measured in problem.embedded.networks)
-    return bool(problem.embedded.host.integer.any()) and 0 < num_units <= MAX_UNITS
+    networks = problem.embedded.networks
+    num_units = sum(measured.num_blocks * measured.network.num_hidden for measured in networks)
+    # A unit without a kink is not written out by a binary.
+    has_kinks = all(measured.network.is_piecewise_linear for measured in networks)
+    return has_kinks and bool(problem.embedded.host.integer.any()) and 0 < num_units <= MAX_UNITS
 
 
 def build_exact(problem: Problem, blocks: Sequence[OpenBlock], point: Point, max_units: int) -> ExactMaster:

@@ -19,13 +19,13 @@ from dcembed.embedded.measurements import Tangents, begin_tangents, input_box, i
 from dcembed.engine.bundle.global_split import join_heights
 from dcembed.engine.cuts import Heights
 from dcembed.network.bounds import bound, go_on
-from dcembed.network.reduction import ReducedNetwork, backpropagate_open, open_units, reduce, split_open
+from dcembed.network.reduction import ReducedNetwork, backpropagate_open, open_slopes, open_units, open_values, reduce, split_open
 from dcembed.program.tightening import Box
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """One network on its boxes: unit weights of G and H for each term (t, u), the affine part of G, the largest open units (k, u)."""
+    """One network on its boxes: unit weights of G and H for each term (t, u), and the affine part of G."""
 
     measured: MeasuredNetwork
     reduced: ReducedNetwork
@@ -33,21 +33,26 @@ class Piece:
     concave: Array
     slope: Array
     constant: Array
-    largest: Array
 
     def preactivations(self, w: Array) -> Array:
-        """Of the open units of each term, shape (t, u)."""
-        return open_units(self.reduced, self.measured.points(w))[self.measured.terms.block]
+        """Of the open units of each block, shape (k, u)."""
+        return open_units(self.reduced, self.measured.points(w))
 
-    def pull_back(self, active: Array, weights: Array) -> sp.csr_array:
-        """Coefficients on w of the parts of weights' u on the linear piece `active`, shape (p, n)."""
-        gradient = backpropagate_open(self.reduced, self.measured.terms.block, active, weights)
+    def weigh(self, before: Array, weights: Array) -> Array:
+        """weights' u of each term, shape (t,), where the open units have these pre-activations."""
+        total: Array = np.einsum("tu,tu->t", weights, open_values(self.reduced, before)[self.measured.terms.block])
+        return total
+
+    def pull_back(self, slopes: Array, weights: Array) -> sp.csr_array:
+        """Coefficients on w of the parts of weights' u where the open units have these slopes (k, u): shape (p, n)."""
+        block = self.measured.terms.block
+        gradient = backpropagate_open(self.reduced, block, slopes[block], weights)
         return pull_back(self.measured, self.measured.term_sums @ gradient)
 
     def heights(self, before: Array) -> Heights:
         """The unit part of G of every part, where the open units have these pre-activations."""
-        height = np.einsum("tu,tu->t", self.convex, np.maximum(before, 0.0))
-        return Heights(self.measured.term_sums @ height, self.pull_back(before >= 0, self.convex))
+        slopes = open_slopes(self.reduced, before, lambda a: a >= 0)
+        return Heights(self.measured.term_sums @ self.weigh(before, self.convex), self.pull_back(slopes, self.convex))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,7 @@ class LocalSplit:
         total = np.zeros(size)
         for piece in self.pieces:
             terms = piece.measured.terms
-            reach = np.einsum("tu,tu->t", piece.convex, piece.largest[terms.block])
+            reach = np.einsum("tu,tu->t", piece.convex, piece.reduced.largest[terms.block])
             total += np.bincount(terms.measurement, terms.scale * reach, minlength=size)
         return total
 
@@ -97,9 +102,10 @@ class LocalSplit:
         height, slope = begin_tangents(self.embedded, w)
         for piece, preactivation in zip(self.pieces, before, strict=True):
             terms = piece.measured.terms
-            low = np.einsum("tu,tu->t", piece.concave, np.maximum(preactivation, 0.0))
+            low = piece.weigh(preactivation, piece.concave)
             height += np.bincount(terms.measurement, terms.scale * low, minlength=size)
-            back = piece.pull_back(is_active(preactivation, on_at_kinks), piece.concave)
+            slopes = open_slopes(piece.reduced, preactivation, lambda a: is_active(a, on_at_kinks))
+            back = piece.pull_back(slopes, piece.concave)
             slope = slope + self.embedded.part_sums[piece.measured.number] @ back
         return Tangents(sp.csr_array(slope), height - slope @ w)
 
@@ -117,16 +123,7 @@ def _piece(measured: MeasuredNetwork, box: Box, check: Callable[[], None]) -> Pi
     low, high = input_box(measured, *box)
     bounds = bound(measured.network, low, high, check)
     check()
-    reduced = reduce(measured.network, bounds, measured.num_blocks)
+    form = measured.convex_form
+    reduced = reduce(form.network, form.bounds(bounds), measured.num_blocks)
     convex, concave, slope, constant = split_open(reduced, measured.terms.block, measured.directions[measured.terms.direction])
-    return Piece(measured, reduced, convex, concave, slope, constant, _largest(reduced, bounds))
-
-
-def _largest(reduced: ReducedNetwork, bounds: list[tuple[Array, Array]]) -> Array:
-    """Upper bounds of the open units, in their slots: shape (k, u)."""
-    largest = np.zeros(reduced.gamma.shape)
-    for stage, (low, high) in zip(reduced.stages, bounds, strict=True):
-        open_ = (low < 0) & (high > 0)
-        box, unit = np.nonzero(open_)
-        largest[box, stage.start + np.cumsum(open_, axis=1)[box, unit] - 1] = high[box, unit]
-    return largest
+    return Piece(measured, reduced, convex, concave, slope, constant)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.special
 
 from dcembed.arrays import Array
-from dcembed.importers.operations.arithmetic import absolute, add, multiply, negate, subtract
-from dcembed.importers.operations.extremes import largest
-from dcembed.importers.operations.powers import exp, log, power, sqrt, square
+from dcembed.importers.operations.arithmetic import absolute, multiply, negate, subtract
+from dcembed.importers.operations.extremes import largest, log_sum_exp_of
+from dcembed.importers.operations.powers import log, power, sqrt, square
 from dcembed.importers.operations.rearranging import reshape, take
-from dcembed.importers.operations.units import activate
 from dcembed.importers.operations.values import Unsupported, Value, rearrange, shape_of, transform
-from dcembed.network.activations import smooth
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 Axes = int | Sequence[int] | None
@@ -42,13 +39,22 @@ def mean(builder: NetworkBuilder, value: Value, axes: Axes = None, keepdims: boo
 
 def largest_over(builder: NetworkBuilder, value: Value, axes: Axes = None, keepdims: bool = False) -> Value:
     """The largest entry over `axes`."""
+    return _by_rows(builder, value, axes, keepdims, largest)
+
+
+def log_sum_exp(builder: NetworkBuilder, value: Value, axes: Axes = None, keepdims: bool = False) -> Value:
+    """log(sum(exp(value))) over `axes`."""
+    return _by_rows(builder, value, axes, keepdims, log_sum_exp_of)
+
+
+def _by_rows(
+    builder: NetworkBuilder, value: Value, axes: Axes, keepdims: bool, operation: Callable[[NetworkBuilder, Value, Array], Value]
+) -> Value:
+    """An operation on rows of entry numbers, those over `axes` in one row."""
     shape, chosen = shape_of(value), as_axes(axes, len(shape_of(value)))
-    if not isinstance(value, Tensor):
-        highest: Array = np.max(np.asarray(value), axis=chosen, keepdims=keepdims)
-        return highest
     kept = [axis for axis in range(len(shape)) if axis not in chosen]
     table = np.arange(math.prod(shape)).reshape(shape).transpose(*kept, *chosen).reshape(-1, _count(value, axes))
-    return reshape(builder, largest(builder, value, table), _reduced(shape, chosen, keepdims))
+    return reshape(builder, operation(builder, value, table), _reduced(shape, chosen, keepdims))
 
 
 def smallest_over(builder: NetworkBuilder, value: Value, axes: Axes = None, keepdims: bool = False) -> Value:
@@ -70,24 +76,6 @@ def product_over(builder: NetworkBuilder, value: Value, axes: Axes = None, keepd
         rest = [take(builder, factors, [count - 1], 1)] if count % 2 else []
         factors = builder.concat([pairs, *rest], axis=1) if rest else pairs  # type: ignore[list-item]
     return reshape(builder, factors, _reduced(shape, chosen, keepdims))
-
-
-def log_sum_exp(builder: NetworkBuilder, value: Value, axes: Axes = None, keepdims: bool = False) -> Value:
-    """log(sum(exp(value))) over `axes`: of two entries a and b it is b + softplus(a - b)."""
-    shape, chosen = shape_of(value), as_axes(axes, len(shape_of(value)))
-    if not isinstance(value, Tensor):
-        return np.asarray(scipy.special.logsumexp(np.asarray(value, dtype=np.float64), axis=chosen, keepdims=keepdims))
-    kept = [axis for axis in range(len(shape)) if axis not in chosen]
-    rows = rearrange(builder, value, lambda a: a.transpose(*kept, *chosen).reshape(-1, _count(value, axes)))
-    if shape_of(rows)[1] == 2:
-        left, right = (take(builder, rows, k, 1) for k in (0, 1))
-        result = add(builder, right, activate(builder, subtract(builder, left, right), smooth.softplus()))
-    else:
-        # Around their mean at least one entry is not negative, so that the sum is at least 1.
-        middle = mean(builder, rows, 1, keepdims=True)
-        sums = total(builder, exp(builder, subtract(builder, rows, middle)), 1)
-        result = add(builder, reshape(builder, middle, (-1,)), activate(builder, sums, smooth.log(1.0)))
-    return reshape(builder, result, _reduced(shape, chosen, keepdims))
 
 
 def variance(builder: NetworkBuilder, value: Value, axes: Axes = None, keepdims: bool = False, correction: float = 0.0) -> Value:

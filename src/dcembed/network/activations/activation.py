@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -16,6 +17,9 @@ Function = Callable[[Array], Array]
 
 # Where breaks and extremes are looked for on the pieces that have no end.
 FAR = 60.0
+# Where limits are looked at; what grows by more than this factor from the first to the second has none.
+DISTANCES = (1e5, 1e15)
+GROWING = 1.05
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Activation:
         What tells it from others of its name.
     period
         After which `slope` repeats itself; breaks are those of one period then, from 0 on. None for most.
+    made_by
+        A function and the arguments with which it gives this activation again, in this and in other processes.
     """
 
     name: str
@@ -48,14 +54,31 @@ class Activation:
     signs: tuple[int, ...] = field(default=(1,), compare=False, repr=False)
     parameters: tuple[float, ...] = ()
     period: float | None = field(default=None, compare=False, repr=False)
+    made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = field(default=None, compare=False, repr=False)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Functions inside functions do not travel to other processes; what made them does."""
+        return self.made_by or super().__reduce__()
 
     def __str__(self) -> str:
         return self.name if not self.parameters else f"{self.name}({', '.join(f'{value:g}' for value in self.parameters)})"
 
-    @property
+    @cached_property
     def is_convex(self) -> bool:
         """Whether it is convex on the whole line."""
         return min(self.signs) >= 0 and all(right >= left for left, right in self._slopes_at_breaks)
+
+    @cached_property
+    def slopes_at_infinity(self) -> tuple[float, float]:
+        """What the slope tends to on both sides; any slope that it takes where it has a period."""
+        near, far = (self.slope(distance * np.array([-1.0, 1.0])) for distance in DISTANCES)
+        return _limit(near[0], far[0]), _limit(near[1], far[1])
+
+    @cached_property
+    def values_at_infinity(self) -> tuple[float, float]:
+        """What the value tends to on both sides; any value that it takes where it has a period."""
+        near, far = (self.value(distance * np.array([-1.0, 1.0])) for distance in DISTANCES)
+        return _limit(near[0], far[0]), _limit(near[1], far[1])
 
     @property
     def _slopes_at_breaks(self) -> list[tuple[float, float]]:
@@ -78,6 +101,11 @@ class Activation:
             elif left in self.breaks:
                 found.append(left)
         return tuple(found)
+
+
+def _limit(near: float, far: float) -> float:
+    """Where a function goes on like this for ever: what has not doubled has come to rest."""
+    return float(np.sign(far) * np.inf) if abs(far) > GROWING * abs(near) and abs(far) > 1.0 else float(far)
 
 
 def find_inflections(curvature: Function, reach: float = 10.0, points: int = 20_001) -> tuple[float, ...]:

@@ -6,7 +6,9 @@ Functions that are not defined everywhere (logarithm, roots and reciprocals) go 
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, wraps
 
 import numpy as np
 import scipy.special
@@ -16,8 +18,20 @@ from dcembed.network.activations.activation import Activation, Function, find_in
 
 ROOT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 CUBIC = 0.044715
-# exp is continued in a straight line from here on, where it is about 1e304: a step that overflows is a step that cannot be compared.
-LARGEST_EXPONENT = 700.0
+# exp is continued in a straight line from here on, where it is about 1e217: a step that overflows is a step that cannot be compared.
+LARGEST_EXPONENT = 500.0
+
+
+def entry(factory: Callable[..., Activation]) -> Callable[..., Activation]:
+    """Make an activation once for all who ask for it, and let it know how to be made again."""
+
+    @cache
+    @wraps(factory)
+    def made(*parameters: float, **named: float) -> Activation:
+        activation = factory(*parameters, **named)
+        return replace(activation, made_by=(globals()[factory.__name__], activation.parameters))
+
+    return made
 
 
 def _softplus(a: Array) -> Array:
@@ -40,13 +54,13 @@ def _normal_density(a: Array) -> Array:
     return value
 
 
-@cache
+@entry
 def softplus() -> Activation:
     """log(1 + exp(a))."""
     return Activation("softplus", _softplus, _logistic, _logistic_slope)
 
 
-@cache
+@entry
 def sigmoid() -> Activation:
     """1 / (1 + exp(-a))."""
 
@@ -57,7 +71,7 @@ def sigmoid() -> Activation:
     return Activation("sigmoid", _logistic, _logistic_slope, curvature, breaks=(0.0,), signs=(1, -1))
 
 
-@cache
+@entry
 def tanh() -> Activation:
     """The hyperbolic tangent."""
 
@@ -72,7 +86,7 @@ def tanh() -> Activation:
     return Activation("tanh", np.tanh, slope, curvature, breaks=(0.0,), signs=(1, -1))
 
 
-@cache
+@entry
 def elu(alpha: float = 1.0) -> Activation:
     """The larger part of a above zero, alpha (exp(a) - 1) below."""
 
@@ -88,7 +102,7 @@ def elu(alpha: float = 1.0) -> Activation:
     return Activation("elu", value, slope, curvature, breaks=(0.0,), signs=(int(np.sign(alpha)), 0), parameters=(float(alpha),))
 
 
-@cache
+@entry
 def gelu() -> Activation:
     """a times the normal distribution function of a."""
 
@@ -106,34 +120,35 @@ def gelu() -> Activation:
     return Activation("gelu", value, slope, curvature, breaks=(-math.sqrt(2.0), math.sqrt(2.0)), signs=(-1, 1, -1))
 
 
-@cache
+@entry
 def gelu_tanh() -> Activation:
     """The usual approximation of GELU, a (1 + tanh(sqrt(2 / pi) (a + 0.044715 a^3))) / 2."""
 
+    # (1 + tanh u) / 2 is the logistic function of 2 u, which keeps its digits far below zero.
     def inner(a: Array) -> tuple[Array, Array, Array]:
-        return ROOT_TWO_OVER_PI * (a + CUBIC * a**3), ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a), ROOT_TWO_OVER_PI * 6.0 * CUBIC * a
+        return (
+            2.0 * ROOT_TWO_OVER_PI * (a + CUBIC * a**3),
+            2.0 * ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a),
+            12.0 * ROOT_TWO_OVER_PI * CUBIC * a,
+        )
 
     def value(a: Array) -> Array:
-        product: Array = 0.5 * a * (1.0 + np.tanh(inner(a)[0]))
-        return product
+        return a * _logistic(inner(a)[0])
 
     def slope(a: Array) -> Array:
         u, first, _ = inner(a)
-        t = np.tanh(u)
-        total: Array = 0.5 * (1.0 + t) + 0.5 * a * (1.0 - t * t) * first
+        total: Array = _logistic(u) + a * _logistic_slope(u) * first
         return total
 
     def curvature(a: Array) -> Array:
         u, first, second = inner(a)
-        t = np.tanh(u)
-        steep = 1.0 - t * t
-        total: Array = steep * first + 0.5 * a * steep * (second - 2.0 * t * first * first)
-        return total
+        bend: Array = 2.0 * first + a * (second + (1.0 - 2.0 * _logistic(u)) * first * first)
+        return _logistic_slope(u) * bend
 
     return _with_inflections("gelu_tanh", value, slope, curvature, signs=(-1, 1, -1))
 
 
-@cache
+@entry
 def silu() -> Activation:
     """a / (1 + exp(-a)), also called swish."""
 
@@ -151,7 +166,7 @@ def silu() -> Activation:
     return _with_inflections("silu", value, slope, curvature, signs=(-1, 1, -1))
 
 
-@cache
+@entry
 def mish() -> Activation:
     """a tanh(log(1 + exp(a)))."""
 
@@ -173,7 +188,7 @@ def mish() -> Activation:
     return _with_inflections("mish", value, slope, curvature, signs=(-1, 1, -1))
 
 
-@cache
+@entry
 def softsign() -> Activation:
     """a / (1 + |a|)."""
 
@@ -186,7 +201,7 @@ def softsign() -> Activation:
     return Activation("softsign", lambda a: a / (1.0 + np.abs(a)), slope, curvature, breaks=(0.0,), signs=(1, -1))
 
 
-@cache
+@entry
 def hardswish() -> Activation:
     """a clip(a + 3, 0, 6) / 6: zero, a parabola, a."""
 
@@ -199,13 +214,13 @@ def hardswish() -> Activation:
     return Activation("hardswish", lambda a: a * np.clip(a + 3.0, 0.0, 6.0) / 6.0, slope, curvature, breaks=(-3.0, 3.0), signs=(0, 1, 0))
 
 
-@cache
+@entry
 def sin() -> Activation:
     """The sine; the cosine is the sine of a + pi / 2."""
     return Activation("sin", np.sin, np.cos, lambda a: -np.sin(a), breaks=(0.0, math.pi), signs=(1, -1, 1), period=2.0 * math.pi)
 
 
-@cache
+@entry
 def erf() -> Activation:
     """The error function."""
 
@@ -216,7 +231,7 @@ def erf() -> Activation:
     return Activation("erf", scipy.special.erf, slope, lambda a: -2.0 * a * slope(a), breaks=(0.0,), signs=(1, -1))
 
 
-@cache
+@entry
 def arctan() -> Activation:
     """The arc tangent."""
     return Activation(
@@ -224,7 +239,7 @@ def arctan() -> Activation:
     )
 
 
-@cache
+@entry
 def exp() -> Activation:
     """The exponential function."""
 
@@ -238,13 +253,13 @@ def exp() -> Activation:
     return Activation("exp", value, slope, slope)
 
 
-@cache
+@entry
 def square() -> Activation:
     """a^2; products of two values are differences of squares."""
     return Activation("square", lambda a: a * a, lambda a: 2.0 * a, lambda a: np.full_like(a, 2.0))
 
 
-@cache
+@entry
 def log(least: float = 1e-12) -> Activation:
     """The logarithm, continued in a straight line below `least`."""
 
@@ -261,7 +276,7 @@ def log(least: float = 1e-12) -> Activation:
     return Activation("log", value, slope, curvature, breaks=(least,), signs=(0, -1), parameters=(float(least),))
 
 
-@cache
+@entry
 def power(exponent: float, least: float = 1e-12) -> Activation:
     """a^exponent for an exponent below 1, as of roots and reciprocals, continued in a straight line below `least`."""
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dcembed.errors import NetworkError
 from dcembed.network.activations import smooth
 from dcembed.network.activations.activation import Activation
-from dcembed.network.activations.relu import RELU
+from dcembed.network.activations.relu import relu
 
 # A name and its parameters are what files keep.
 ACTIVATIONS: dict[str, Callable[..., Activation]] = {
-    "relu": lambda: RELU,
+    "relu": relu,
     **{
         factory.__name__: factory
         for factory in (

@@ -1,0 +1,36 @@
+"""Watching torch run: every operator of aten comes by, and none that does several layers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+# The types of torch are not read, so that mypy takes its classes for Any.
+class Watch(TorchDispatchMode):  # type: ignore[misc]
+    """A mode in which `__torch_dispatch__` is given every operator."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here; to say so in another way imports the compiler, which takes seconds."""
+        return False
+
+
+@contextmanager
+def plain_torch(dtype: torch.dtype) -> Iterator[None]:
+    """Torch without gradients and without kernels that do several layers at once, and with new tensors of one type.
+
+    Constants that a forward pass makes would be of single precision otherwise.
+    """
+    fast, default = torch.backends.mha.get_fastpath_enabled(), torch.get_default_dtype()
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch.set_default_dtype(dtype)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        torch.set_default_dtype(default)
