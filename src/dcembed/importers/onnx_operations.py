@@ -1,174 +1,177 @@
-"""The operators of ONNX that can be embedded. Handlers take inputs by position and attributes by their ONNX names."""
+"""The operators of ONNX that can be embedded: one table of handlers, by the version from which on each holds.
+
+Handlers take inputs by position and attributes by their ONNX names.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import onnx
-
-from dcembed.arrays import Array
+from dcembed.importers import onnx_activations as activations
+from dcembed.importers import onnx_arithmetic as arithmetic
+from dcembed.importers import onnx_comparisons as comparisons
+from dcembed.importers import onnx_normalization as normalization
+from dcembed.importers import onnx_places as places
+from dcembed.importers import onnx_reductions as reductions
+from dcembed.importers import onnx_shapes as shapes
+from dcembed.importers import onnx_tables as tables
 from dcembed.importers import operations as ops
-from dcembed.importers.onnx_files import FLOAT_TYPES
-from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.importers.onnx_attention import attention
+from dcembed.importers.onnx_refused import reason
+from dcembed.importers.operations import Unsupported
+from dcembed.network.activations import smooth
 
-# Defaults of ONNX are single-precision numbers.
-_LEAKY_SLOPE, _EPSILON = float(np.float32(0.01)), float(np.float32(1e-5))
+Handler = Callable[..., Any]
+
+_ML = "ai.onnx.ml"
+_function, _reduce, _laid = activations.function_of, reductions.over_axes, arithmetic.lay_along
+
+OPERATORS: dict[str, Handler | dict[int, Handler]] = {
+    "Abs": ops.absolute,
+    "Add": {1: _laid(ops.add), 7: ops.add},
+    "Atan": _function(smooth.arctan()),
+    "Attention": attention,
+    "AveragePool": places.average_pool,
+    "BatchNormalization": normalization.batch_norm,
+    "Cast": comparisons.cast_comparison,
+    "CastLike": activations.cast_like,
+    "Celu": activations.celu,
+    "Clip": activations.clip,
+    "Concat": shapes.concat,
+    "Conv": places.conv,
+    "ConvTranspose": places.conv_transpose,
+    "Cos": ops.cos,
+    "Cosh": ops.cosh,
+    "CumSum": arithmetic.cumulative_sum,
+    "DepthToSpace": shapes.depth_to_space,
+    "Div": {1: _laid(ops.divide), 7: ops.divide},
+    "Dropout": activations.dropout,
+    "Einsum": arithmetic.einsum,
+    "Elu": activations.elu,
+    "Erf": _function(smooth.erf()),
+    "Exp": ops.exp,
+    "Expand": shapes.expand,
+    "EyeLike": shapes.eye_like,
+    "Flatten": shapes.flatten,
+    "Gather": shapes.gather,
+    "GatherElements": shapes.gather_elements,
+    "GatherND": shapes.gather_nd,
+    "Gelu": activations.gelu,
+    "Gemm": arithmetic.gemm,
+    "GlobalAveragePool": places.global_average_pool,
+    "GlobalLpPool": places.global_lp_pool,
+    "GlobalMaxPool": places.global_max_pool,
+    "Greater": comparisons.greater,
+    "GreaterOrEqual": comparisons.greater,
+    "GroupNormalization": normalization.group_norm,
+    "HardSigmoid": activations.hard_sigmoid,
+    "HardSwish": _function(smooth.hardswish()),
+    "Identity": activations.identity,
+    "InstanceNormalization": normalization.instance_norm,
+    "LayerNormalization": normalization.layer_norm,
+    "LeakyRelu": activations.leaky_relu,
+    "Less": comparisons.less,
+    "LessOrEqual": comparisons.less,
+    "Log": ops.log,
+    "LogSoftmax": {1: normalization.flat(ops.log_softmax), 13: normalization.log_softmax},
+    "LpNormalization": normalization.lp_norm,
+    "LpPool": places.lp_pool,
+    "LRN": normalization.local_response_norm,
+    "MatMul": ops.matmul,
+    "Max": arithmetic.pairwise(ops.maximum),
+    "MaxPool": places.max_pool,
+    "Mean": arithmetic.mean,
+    "Min": arithmetic.pairwise(ops.minimum),
+    "Mish": _function(smooth.mish()),
+    "Mul": {1: _laid(ops.multiply), 7: comparisons.multiply},
+    "Neg": ops.negate,
+    "Not": comparisons.invert,
+    "Pad": places.pad,
+    "Pow": {1: _laid(ops.power), 7: ops.power},
+    "PRelu": {1: activations.old_prelu, 7: activations.prelu},
+    "Reciprocal": ops.reciprocal,
+    "ReduceL1": _reduce(reductions.norm(1.0)),
+    "ReduceL2": _reduce(reductions.norm(2.0)),
+    "ReduceLogSum": _reduce(ops.log_sum),
+    "ReduceLogSumExp": _reduce(ops.log_sum_exp),
+    "ReduceMax": _reduce(ops.largest_over),
+    "ReduceMean": _reduce(ops.mean),
+    "ReduceMin": _reduce(ops.smallest_over),
+    "ReduceProd": _reduce(ops.product_over),
+    "ReduceSum": _reduce(ops.total),
+    "ReduceSumSquare": _reduce(ops.sum_of_squares),
+    "Relu": ops.relu,
+    "Reshape": shapes.reshape,
+    "Resize": {10: places.old_resize, 11: places.resize},
+    "RMSNormalization": normalization.rms_norm,
+    "Scatter": shapes.scatter_elements,
+    "ScatterElements": shapes.scatter_elements,
+    "ScatterND": shapes.scatter_nd,
+    "Selu": activations.selu,
+    "Shape": shapes.shape,
+    "Shrink": activations.shrink,
+    "Sigmoid": ops.sigmoid,
+    "Sign": comparisons.sign,
+    "Sin": _function(smooth.sin()),
+    "Sinh": ops.sinh,
+    "Size": shapes.size,
+    "Slice": shapes.slice_,
+    "Softmax": {1: normalization.flat(ops.softmax), 13: normalization.softmax},
+    "Softplus": _function(smooth.softplus()),
+    "Softsign": _function(smooth.softsign()),
+    "SpaceToDepth": shapes.space_to_depth,
+    "Split": shapes.split,
+    "Sqrt": ops.sqrt,
+    "Squeeze": shapes.squeeze,
+    "Sub": {1: _laid(ops.subtract), 7: ops.subtract},
+    "Sum": arithmetic.pairwise(ops.add),
+    "Swish": activations.swish,
+    "Tanh": ops.tanh,
+    "ThresholdedRelu": activations.thresholded_relu,
+    "Tile": shapes.tile,
+    "Transpose": shapes.transpose,
+    "Trilu": shapes.trilu,
+    "Unsqueeze": shapes.unsqueeze,
+    "Upsample": {1: places.oldest_upsample, 9: places.old_resize},
+    "Where": comparisons.where,
+    f"{_ML}.ArrayFeatureExtractor": shapes.array_feature_extractor,
+    f"{_ML}.FeatureVectorizer": tables.feature_vectorizer,
+    f"{_ML}.Imputer": tables.imputer,
+    f"{_ML}.LinearClassifier": tables.linear_classifier,
+    f"{_ML}.LinearRegressor": tables.linear_regressor,
+    f"{_ML}.Normalizer": tables.normalizer,
+    f"{_ML}.Scaler": tables.scaler,
+}
+# Known to the walk: their subgraphs are walked where the conditions are constants.
+SUBGRAPHS = ("If", "Loop")
 
 
-def _constant(builder: NetworkBuilder, **attributes: Any) -> Array:
-    if len(attributes) != 1 or next(iter(attributes)) not in ("value", "value_int", "value_ints"):
-        raise Unsupported(f"holds {', '.join(attributes) or 'nothing'}; numbers are accepted")
-    return np.asarray(next(iter(attributes.values())))
+def find_operator(domain: str, name: str, version: int) -> Handler | None:
+    """The handler of an operator in this version of its domain; one that gives the reason where it is refused, None where it is not known."""
+    words = reason(domain, name)
+    if words is not None:
+        return _refuse(words)
+    found = OPERATORS.get(f"{domain}.{name}" if domain else name)
+    if isinstance(found, dict):
+        since = max((number for number in found if number <= version), default=None)
+        return None if since is None else found[since]
+    return found
 
 
-def _gemm(
-    builder: NetworkBuilder,
-    a: Value,
-    b: Value,
-    c: Value | None = None,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    transA: int = 0,
-    transB: int = 0,
-) -> Value:
-    left = ops.transpose(builder, a) if transA else a
-    right = ops.transpose(builder, b) if transB else b
-    product = ops.multiply(builder, ops.matmul(builder, left, right), np.asarray(alpha))
-    return product if c is None else ops.add(builder, product, ops.multiply(builder, c, np.asarray(beta)))
+def is_known(domain: str, name: str) -> bool:
+    """Whether an operator can be embedded."""
+    plain = "" if domain == "ai.onnx" else domain
+    return (f"{plain}.{name}" if plain else name) in (*OPERATORS, *SUBGRAPHS, "Constant", "ConstantOfShape", "Range")
 
 
-def _leaky_relu(builder: NetworkBuilder, x: Value, alpha: float = _LEAKY_SLOPE) -> Tensor:
-    return ops.leaky_relu(builder, x, alpha)
+def list_operators() -> str:
+    """The operators for messages."""
+    return ", ".join(sorted((*OPERATORS, *SUBGRAPHS), key=str.lower))
 
 
-def _clip(
-    builder: NetworkBuilder, x: Value, low: Any = None, high: Any = None, min: float | None = None, max: float | None = None
-) -> Tensor:
-    """The limits are attributes before opset 11 and inputs since."""
-    return ops.clip(builder, x, min if low is None else low, max if high is None else high)
-
-
-def _identity(builder: NetworkBuilder, x: Value) -> Value:
-    return x
-
-
-def _dropout(
-    builder: NetworkBuilder, x: Value, ratio_input: Any = None, training: Any = None, ratio: float = 0.5, seed: int = 0, is_test: int = 1
-) -> Value:
-    if training is not None and np.any(training):
-        raise Unsupported("is in training mode; export the model for inference")
-    return x
-
-
-def _cast(builder: NetworkBuilder, x: Value, to: int, saturate: int = 1) -> Value:
-    if to not in FLOAT_TYPES:
-        raise Unsupported(
-            f"converts a computed value to {onnx.TensorProto.DataType.Name(to)}; conversions between floating-point types are accepted"
-        )
-    return x
-
-
-def _batch_norm(
-    builder: NetworkBuilder,
-    x: Value,
-    gamma: Value,
-    beta: Value,
-    mean: Value,
-    variance: Value,
-    epsilon: float = _EPSILON,
-    momentum: float = 0.9,
-    training_mode: int = 0,
-    spatial: int = 1,
-    is_test: int = 1,
-) -> Tensor:
-    if training_mode or not spatial:
-        raise Unsupported("is in training mode; export the model for inference" if training_mode else "has spatial=0")
-    return ops.batch_norm(builder, x, mean, variance, gamma, beta, epsilon)
-
-
-def _flatten(builder: NetworkBuilder, x: Tensor, axis: int = 1) -> Value:
-    start = axis % len(x.shape) if axis < 0 else axis
-    return ops.reshape(builder, x, (math.prod(x.shape[:start]), math.prod(x.shape[start:])))
-
-
-def _reshape(builder: NetworkBuilder, x: Tensor, shape: Any, allowzero: int = 0) -> Value:
-    """A zero copies the size of the same axis."""
-    if isinstance(shape, Tensor):
-        raise Unsupported("has a shape that is computed from the input")
-    sizes = [int(size) for size in np.asarray(shape).reshape(-1)]
-    return ops.reshape(builder, x, [x.shape[axis] if size == 0 and not allowzero else size for axis, size in enumerate(sizes)])
-
-
-def _squeeze(builder: NetworkBuilder, x: Tensor, axes_input: Any = None, axes: Any = None) -> Value:
-    """Without axes, the first one stays: it is the batch axis, which has size 1 only because one point is looked at."""
-    chosen = axes if axes_input is None else np.asarray(axes_input).reshape(-1)
-    if chosen is None:
-        return ops.reshape(builder, x, [size for axis, size in enumerate(x.shape) if axis == 0 or size != 1])
-    return ops.select(builder, x, lambda entries: np.squeeze(entries, tuple(int(axis) for axis in chosen)))
-
-
-def _unsqueeze(builder: NetworkBuilder, x: Tensor, axes_input: Any = None, axes: Any = None) -> Value:
-    chosen = axes if axes_input is None else np.asarray(axes_input).reshape(-1)
-    return ops.select(builder, x, lambda entries: np.expand_dims(entries, tuple(int(axis) for axis in chosen)))
-
-
-def _transpose(builder: NetworkBuilder, x: Value, perm: Any = None) -> Value:
-    return ops.transpose(builder, x, None if perm is None else list(perm))
-
-
-def _concat(builder: NetworkBuilder, *values: Value, axis: int = 1) -> Value:
-    return ops.concat(builder, values, axis)
-
-
-def _shape(builder: NetworkBuilder, x: Tensor, start: int = 0, end: int | None = None) -> Array:
-    return np.array(x.shape[start:end], dtype=np.int64)
-
-
-def _prelu(builder: NetworkBuilder, x: Value, slope: Value) -> Tensor:
-    return ops.leaky_relu(builder, x, slope)
-
-
-def _chain(operation: Callable[[NetworkBuilder, Value, Value], Value]) -> Callable[..., Value]:
-    """An operation of two values, for any number of them."""
-
-    def handler(builder: NetworkBuilder, first: Value, *others: Value) -> Value:
-        for other in others:
-            first = operation(builder, first, other)
-        return first
+def _refuse(words: str) -> Handler:
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        raise Unsupported(words)
 
     return handler
-
-
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "Abs": ops.absolute,
-    "Add": ops.add,
-    "BatchNormalization": _batch_norm,
-    "Cast": _cast,
-    "Clip": _clip,
-    "Concat": _concat,
-    "Constant": _constant,
-    "Div": ops.divide,
-    "Dropout": _dropout,
-    "Flatten": _flatten,
-    "Gemm": _gemm,
-    "Identity": _identity,
-    "LeakyRelu": _leaky_relu,
-    "MatMul": ops.matmul,
-    "Max": _chain(ops.maximum),
-    "Min": _chain(ops.minimum),
-    "Mul": ops.multiply,
-    "Neg": ops.negate,
-    "PRelu": _prelu,
-    "Relu": ops.relu,
-    "Reshape": _reshape,
-    "Shape": _shape,
-    "Squeeze": _squeeze,
-    "Sub": ops.subtract,
-    "Sum": _chain(ops.add),
-    "Transpose": _transpose,
-    "Unsqueeze": _unsqueeze,
-}
