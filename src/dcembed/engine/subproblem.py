@@ -20,8 +20,9 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph
 from dcembed.embedded.measurements import Tangents
-from dcembed.program.derive import add_columns, add_rows
+from dcembed.program.derive import add_columns, add_rows, widened
 from dcembed.program.indicators import largest_values, switch
+from dcembed.program.matrices import half_square
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
 from dcembed.sparse import add, beside, dense_row, empty_rows, rows_from, unit_rows
@@ -90,6 +91,18 @@ class Reach:
 
 
 @dataclass(frozen=True, eq=False)
+class Bend:
+    """1/2 (w - center)' matrix (w - center), convex."""
+
+    matrix: sp.csr_array
+    center: Array
+
+    def value(self, w: Array) -> float:
+        """At w."""
+        return float(half_square(self.matrix, w - self.center))
+
+
+@dataclass(frozen=True, eq=False)
 class Majorant:
     """G - H^ of every measurement at a point, without the unit part of G: slope @ w + constant.
 
@@ -99,11 +112,14 @@ class Majorant:
         Shapes (s + 1, n) and (s + 1,).
     reach
         Where restrictions are behind indicators, how far they go; None elsewhere.
+    bend
+        How the model of the objective curves away from the point; None where it does not.
     """
 
     slope: sp.csr_array
     constant: Array
     reach: Reach | None
+    bend: Bend | None = None
 
     @cached_property
     def objective_slope(self) -> Array:
@@ -121,15 +137,26 @@ def model_value(subproblem: Subproblem, majorant: Majorant, x: Array, penalty: f
     w, auxiliary, slack = subproblem.split_columns(x)
     kept = float(subproblem.kept_objective @ auxiliary)
     neural = float(majorant.objective_slope @ w) + float(majorant.constant[0]) + kept
-    return subproblem.embedded.host.objective(w) + neural + penalty * float(slack.sum())
+    bent = 0.0 if majorant.bend is None else majorant.bend.value(w)
+    return subproblem.embedded.host.objective(w) + neural + bent + penalty * float(slack.sum())
 
 
 def costs(subproblem: Subproblem, majorant: Majorant, penalty: float) -> tuple[Array, float]:
     """Cost of all columns, and the constant."""
     host = subproblem.embedded.host
     on_slacks = np.full(subproblem.num_slacks, penalty)
-    cost = np.concatenate([host.cost + majorant.objective_slope, subproblem.kept_objective, on_slacks])
-    return cost, host.offset + float(majorant.constant[0])
+    on_host, offset = host.cost + majorant.objective_slope, host.offset + float(majorant.constant[0])
+    if majorant.bend is not None:
+        on_host = on_host - majorant.bend.matrix @ majorant.bend.center
+        offset += half_square(majorant.bend.matrix, majorant.bend.center)
+    return np.concatenate([on_host, subproblem.kept_objective, on_slacks]), offset
+
+
+def quadratic(subproblem: Subproblem, bend: Bend) -> sp.csr_array:
+    """The matrix of the quadratic objective over all columns: that of the host, and the bend."""
+    host = subproblem.embedded.host
+    total = bend.matrix if host.quadratic is None else host.quadratic + bend.matrix
+    return widened(sp.csr_array(total), *(host.num_columns + subproblem.epigraph.num_columns + subproblem.num_slacks,) * 2)
 
 
 def restriction_rows(subproblem: Subproblem, majorant: Majorant) -> tuple[sp.csr_array, Array]:

@@ -13,7 +13,7 @@ from dcembed.embedded.point import Point
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
-from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, restriction_rows
+from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, quadratic, restriction_rows
 from dcembed.program.tightening import Box
 from dcembed.run.completion import take
 from dcembed.run.host import HostProblem, open_host
@@ -48,6 +48,8 @@ class Master:
         """Put a model of the problem into the solver: around a point, inside a box, with cuts in place of epigraph rows if need be."""
         subproblem = self._subproblem
         self._limit(box, penalty.slack_ub)
+        if majorant.bend is not None:
+            self._session.set_quadratic(quadratic(subproblem, majorant.bend))
         self._session.set_cost(*costs(subproblem, majorant, penalty.value))
         matrix, rhs = restriction_rows(subproblem, majorant)
         below, origin = np.full(rhs.size, -np.inf), None

@@ -140,6 +140,9 @@ class Session(Protocol):
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
 
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        """Replace the matrix P of the convex quadratic objective 1/2 x'Px; only solvers of quadratic programs are asked for that."""
+
     def set_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all columns."""
 

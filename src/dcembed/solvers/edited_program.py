@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.program.derive import derive
 from dcembed.program.program import Program
 from dcembed.sparse import above, rows_from, rows_to
 
@@ -28,6 +29,10 @@ class EditedProgram:
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
         self._cost, self._offset = cost, offset
+
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        """Replace the matrix of the quadratic objective."""
+        self._program = derive(self._program, quadratic=quadratic)
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all columns."""

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
+from dcembed.program.derive import derive
 from dcembed.program.indicators import linearize_indicators
 from dcembed.program.program import Program
 from dcembed.solvers import work, workers
@@ -53,6 +54,7 @@ class _Edits:
     """What has been changed since the program was given: the last of each kind, None for none."""
 
     cost: tuple[Array, float] | None = None
+    quadratic: sp.csr_array | None = None
     bounds: tuple[Array, Array] | None = None
     # The first row that was replaced, and all rows from there on.
     rows: tuple[int, sp.csr_array, Array, Array] | None = None
@@ -60,7 +62,7 @@ class _Edits:
     def pattern(self, program: Program) -> work.Pattern:
         """What the time of a solve depends on."""
         first, matrix = self.rows[:2] if self.rows is not None else (program.num_rows, rows_from(program.rows, program.num_rows))
-        return work.Pattern(program, first, matrix)
+        return work.Pattern(program if self.quadratic is None else derive(program, quadratic=self.quadratic), first, matrix)
 
 
 class LastingSession:
@@ -88,6 +90,11 @@ class LastingSession:
         """Replace the linear objective and its constant."""
         self._edits = replace(self._edits, cost=(cost, offset))
         self._apply(lambda session: session.set_cost(cost, offset))
+
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        """Replace the matrix of the quadratic objective."""
+        self._edits = replace(self._edits, quadratic=quadratic)
+        self._apply(lambda session: session.set_quadratic(quadratic))
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all columns."""
@@ -239,6 +246,8 @@ def _replay(edits: _Edits, session: Session, num_indicator_rows: int) -> None:
     """Make all edits on a fresh session."""
     if edits.cost is not None:
         session.set_cost(*edits.cost)
+    if edits.quadratic is not None:
+        session.set_quadratic(edits.quadratic)
     if edits.bounds is not None:
         session.set_bounds(*edits.bounds)
     if edits.rows is not None:

@@ -77,6 +77,12 @@ class GurobiSession:
             self._columns.Obj = cost
             self._model.ObjCon = offset
 
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        with calling("Gurobi"):
+            self._model.update()
+            cost, offset = self._columns.Obj, self._model.ObjCon
+            self._model.setMObjective(0.5 * quadratic, cost, offset, self._columns, self._columns, self._columns, GRB.MINIMIZE)
+
     def set_bounds(self, lb: Array, ub: Array) -> None:
         with calling("Gurobi"):
             self._columns.LB = lb

@@ -85,6 +85,9 @@ class HighsSession:
             self._set_cost(cost)
             self._highs.changeObjectiveOffset(offset)
 
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        raise SolverFailure("HiGHS is asked for linear objectives alone.")
+
     def set_bounds(self, lb: Array, ub: Array) -> None:
         if self._lost:
             return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -124,7 +123,11 @@ class PiqpSession(EditedProgram):
         rows = np.concatenate([self._dense.head, self._tail.toarray()[:, free]])
         return {"P": self._dense.quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
 
-    @cached_property
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        super().set_quadratic(quadratic)
+        self._dense = None
+
+    @property
     def _quadratic(self) -> sp.csr_array:
         size = self._cost.size
         return self._program.quadratic if self._program.quadratic is not None else empty_rows(size, size)

@@ -57,6 +57,10 @@ class RemoteSession:
         """Replace the linear objective and its constant."""
         self._worker.send(Message("set_cost", {"offset": float(offset)}, {"cost": cost.copy()}))
 
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        """Replace the matrix of the quadratic objective."""
+        self._worker.send(Message("set_quadratic", {}, pack_matrix("matrix", quadratic)))
+
     def set_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all columns."""
         self._worker.send(Message("set_bounds", {}, {"lb": lb.copy(), "ub": ub.copy()}))

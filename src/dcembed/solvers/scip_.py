@@ -90,6 +90,13 @@ class ScipSession(EditedProgram):
         # A small relaxation that is a convex QP takes PIQP a millisecond where SCIP needs twenty.
         self._relaxation = PiqpSession(relaxed(program), SessionOptions()) if program.quadratic is not None and not is_curved else None
 
+    def set_quadratic(self, quadratic: sp.csr_array) -> None:
+        super().set_quadratic(quadratic)
+        # A root that was taken before is that of another matrix.
+        self.__dict__.pop("_root", None)
+        if self._relaxation is not None:
+            self._relaxation.set_quadratic(quadratic)
+
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
         if relax and self._relaxation is not None:

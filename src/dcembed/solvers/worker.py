@@ -106,6 +106,10 @@ def _set_cost(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Array]
     _session(desk).set_cost(arrays["cost"], values["offset"])
 
 
+def _set_quadratic(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    _session(desk).set_quadratic(unpack_matrix("matrix", arrays))
+
+
 def _set_bounds(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     _session(desk).set_bounds(arrays["lb"], arrays["ub"])
 
@@ -118,6 +122,7 @@ def _replace_rows(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Ar
 _EDITS: dict[str, Callable[[Desk, Mapping[str, Any], Mapping[str, Array]], None]] = {
     "open": _open,
     "set_cost": _set_cost,
+    "set_quadratic": _set_quadratic,
     "set_bounds": _set_bounds,
     "replace_rows": _replace_rows,
 }

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.embedded.curvature import has_curvature
+from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.held import hold_integers
 from dcembed.engine.problem import Problem, solver_for
 from dcembed.engine.subproblem import Subproblem
@@ -19,4 +21,11 @@ def tangent_problem(problem: Problem, w: Array) -> Problem:
     embedded, integer = hold_integers(problem.embedded, w), problem.embedded.integer
     box = Box(np.where(integer, w, problem.box.lb), np.where(integer, w, problem.box.ub))
     subproblem = Subproblem(embedded, build_excess(embedded))
-    return replace(problem, embedded=embedded, subproblem=subproblem, box=box, solver=solver_for(problem, embedded.host.problem_class))
+    solver = solver_for(problem, _class_with_curvature(embedded))
+    return replace(problem, embedded=embedded, subproblem=subproblem, box=box, solver=solver)
+
+
+def _class_with_curvature(embedded: EmbeddedProgram) -> str:
+    """Of the masters: curved networks make the linear objective of a host quadratic."""
+    own = embedded.host.problem_class
+    return "QP" if own == "LP" and has_curvature(embedded) else own

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.outcome import best_of
@@ -25,8 +26,8 @@ class State:
         The current point, and the box around it.
     best
         The best feasible point of this walk.
-    multipliers
-        The largest multipliers of the last masters.
+    multipliers, row_multipliers
+        The largest multipliers of the last masters, and those of all restrictions in the last one, shape (s,).
     fruitful_radius
         Radius of the last box in which a step was taken.
     num_rejected
@@ -43,6 +44,7 @@ class State:
     region: Region
     best: Point | None
     multipliers: tuple[float, ...] = ()
+    row_multipliers: Array | None = None
     fruitful_radius: float = SMALLEST_RADIUS
     num_rejected: int = 0
     tangents: tuple[Majorant, ...] = ()

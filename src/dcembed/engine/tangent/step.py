@@ -9,14 +9,16 @@ import scipy.sparse as sp
 
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
+from dcembed.engine.cuts import CutPool
 from dcembed.engine.failure import USABLE
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.segment import search_segment
-from dcembed.engine.subproblem import Majorant, model_value
+from dcembed.engine.subproblem import Bend, Majorant, model_value
+from dcembed.engine.tangent.curvature import bend, row_multipliers
 from dcembed.engine.tangent.master import solve_master, uses_slack
 from dcembed.engine.tangent.memory import TangentModel, build_model, remember
-from dcembed.engine.tangent.multipliers import NUM_REMEMBERED, largest_multiplier, scaled_penalty
+from dcembed.engine.tangent.multipliers import HEADROOM, NUM_REMEMBERED, largest_multiplier, scaled_penalty
 from dcembed.engine.tangent.state import State
 from dcembed.engine.workshop import Workshop, take_candidate
 from dcembed.run.penalty import Penalty
@@ -44,15 +46,17 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     """Solve the master around the point; where its solution fails a neural row, and the way there brings little, with the rows shifted too."""
     slope = slopes(problem.embedded, state.point.w)
     penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
-    tau = penalty.value
-    tangents = _tangents(state.point, slope)
+    tangents = _tangents(state.point, slope, bend(problem.embedded, state.point.w, state.row_multipliers))
     model = build_model(state.tangents, tangents, problem.embedded.restrictions, state.point.w, state.region.box)
     solution, rows = solve_master(problem, workshop, state, model, penalty)
+    penalty = _sufficient(problem, state, tangents, solution, rows, penalty)
+    tau = penalty.value
     candidate, met = take_candidate(problem, workshop, solution, penalty)
     state = replace(
         state,
         multipliers=(*state.multipliers, largest_multiplier(problem, solution, rows, tau))[-NUM_REMEMBERED:],
-        tangents=remember(state.tangents, tangents),
+        tangents=() if tangents.bend is not None else remember(state.tangents, tangents),
+        row_multipliers=row_multipliers(problem, solution),
         num_cuts=rows.num_made,
         needs_slack=uses_slack(problem, solution),
     )
@@ -72,9 +76,22 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     return Tried(solution, found, penalty, promise, improvement, replace(state, best=best))
 
 
-def _tangents(point: Point, slope: sp.csr_array) -> Majorant:
-    """The tangents of all measurements at a point."""
-    return Majorant(slope, point.neural - slope @ point.w, None)
+def _sufficient(problem: Problem, state: State, tangents: Majorant, solution: Solution, rows: CutPool, penalty: Penalty) -> Penalty:
+    """The penalty, raised to what the master's multipliers ask for where a solution that keeps all rows is no promise without.
+
+    So it is at the optimum of the host: its gradient is zero there and says nothing about what the rows are worth.
+    """
+    if solution.x is None or solution.duals is None or uses_slack(problem, solution):
+        return penalty
+    if state.point.merit(penalty.value) > model_value(problem.subproblem, tangents, solution.x, penalty.value):
+        return penalty
+    asked = HEADROOM * largest_multiplier(problem, solution, rows, np.inf)
+    return replace(penalty, value=min(max(penalty.value, asked), penalty.limit))
+
+
+def _tangents(point: Point, slope: sp.csr_array, curve: Bend | None) -> Majorant:
+    """The tangents of all measurements at a point, and how their weighted sum curves away from them."""
+    return Majorant(slope, point.neural - slope @ point.w, None, curve)
 
 
 def _correct(
