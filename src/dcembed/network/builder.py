@@ -27,10 +27,21 @@ MOST_INPUTS = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A value in the graph: its entries in row-major order as an affine map, and its shape without the batch axis."""
+    """A value in the graph.
+
+    Parameters
+    ----------
+    affine
+        Its entries in row-major order.
+    shape
+        Without the batch axis.
+    logits
+        What went into the logistic function or softmax that gave this value, entry for entry; None for other values.
+    """
 
     affine: Affine
     shape: tuple[int, ...]
+    logits: Tensor | None = None
 
 
 class NetworkBuilder:
@@ -115,6 +126,18 @@ class NetworkBuilder:
         size = value.affine.num_rows
         return Tensor(Affine({len(self._stages): sp.eye_array(size, format="csr")}, np.zeros(size)), value.shape)
 
+    def stage(self, source: int) -> tuple[Affine, Activation]:
+        """The pre-activations of a stage made before, and its activation.
+
+        Examples
+        --------
+        >>> builder = NetworkBuilder((1,))
+        >>> unit = builder.relu(builder.shift(builder.input, 2.0))
+        >>> builder.stage(1)[0].bias, str(builder.stage(1)[1])
+        (array([2.]), 'relu')
+        """
+        return self._stages[source - 1], self._activations[source - 1]
+
     def leaky_relu(self, value: Tensor, slope: Array | float) -> Tensor:
         """value where positive, slope * value where negative: slope * a + (1 - slope) * relu(a). `slope` broadcasts against the shape."""
         slope = as_numbers(slope, "NetworkBuilder: slope")
@@ -196,7 +219,7 @@ class NetworkBuilder:
             sizes[sizes.index(-1)] = total // rest if rest else 0
         if math.prod(sizes) != total:
             raise NetworkError(f"A reshape to {tuple(shape)} does not hold the {total} entries of shape {value.shape}.")
-        return Tensor(value.affine, tuple(sizes))
+        return Tensor(value.affine, tuple(sizes), value.logits if value.logits is None else self.reshape(value.logits, sizes))
 
     def finish(self, output: Tensor) -> Network:
         """The network with `output`, flattened, as its predictions. Stages that it does not use are dropped."""
