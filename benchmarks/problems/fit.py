@@ -42,9 +42,7 @@ def fit_network(
     return build_perceptron(named | {f"b{number}": bias for number, bias in enumerate(biases, start=1)}, activation)
 
 
-def _descend(
-    weights: list[np.ndarray], biases: list[np.ndarray], activation: Activation, points: np.ndarray, values: np.ndarray
-) -> None:
+def _descend(weights: list[np.ndarray], biases: list[np.ndarray], activation: Activation, points: np.ndarray, values: np.ndarray) -> None:
     """Steps of Adam on the mean squared error, in place."""
     parameters = [*weights, *biases]
     first, second = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]

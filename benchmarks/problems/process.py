@@ -80,7 +80,13 @@ def run_plant(units) -> dict[str, np.ndarray]:
         vapour = units["flash"](np.array([[*reacted, FLASH_TEMPERATURE, PRESSURE]]))[0]
         liquid = reacted - vapour
     tanks = np.stack([first, second])
-    settings = {"volume": VOLUME, "feed": FEED, "temperature": TANK_TEMPERATURE, "flash_temperature": FLASH_TEMPERATURE, "pressure": PRESSURE}
+    settings = {
+        "volume": VOLUME,
+        "feed": FEED,
+        "temperature": TANK_TEMPERATURE,
+        "flash_temperature": FLASH_TEMPERATURE,
+        "pressure": PRESSURE,
+    }
     flows = {"mixed": mixed, "between": between, "reacted": reacted, "liquid": liquid, "vapour": vapour}
     return settings | flows | {"tanks": tanks, "duty": np.abs(tanks[:, 2])}
 

@@ -36,9 +36,7 @@ def tank(x: np.ndarray) -> np.ndarray:
     total = flows.sum(axis=1)
     # A kmol fills a cubic metre; where nothing flows in, nothing reacts.
     time = volume / np.maximum(total, 1e-9)
-    first, second = (
-        rate * np.exp(energy * (1 / RATES_AT - 1 / temperature)) * time for rate, energy in zip(RATES, ENERGIES, strict=True)
-    )
+    first, second = (rate * np.exp(energy * (1 / RATES_AT - 1 / temperature)) * time for rate, energy in zip(RATES, ENERGIES, strict=True))
     made = flows[:, 0] * first / (1.0 + first)
     lost = (flows[:, 1] + made) * second / (1.0 + second)
     heat = CAPACITY * total * (temperature - INLET) + HEATS[0] * made + HEATS[1] * lost

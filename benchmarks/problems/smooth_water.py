@@ -25,7 +25,9 @@ def load_smooth_classifier(activation: str) -> Network:
     """A classifier on raw features, whose output is the logit; the error has the command that trains it."""
     path = smooth_path(activation)
     if not path.is_file():
-        raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_water --activation {activation}")
+        raise MissingDataError(
+            f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_water --activation {activation}"
+        )
     return load_network(path)
 
 

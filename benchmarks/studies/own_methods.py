@@ -15,6 +15,7 @@ from dcembed.run.journal import count_sizes
 # What the methods call their ends, where that is not the end of a search.
 STATUSES = {"time_limit": Status.TIME_LIMIT, "optimal": Status.OPTIMAL, "infeasible": Status.INFEASIBLE}
 
+
 def _measured(name: str) -> Callable[..., Result]:
     """A method of the benchmarks' own table with a result like that of `dcembed.solve`."""
 

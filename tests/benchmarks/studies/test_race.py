@@ -18,7 +18,8 @@ from benchmarks.problems.water import build_water
 from benchmarks.studies import case_runner, race_cases
 from benchmarks.studies.case_files import write_case
 from benchmarks.studies.race import hold, main, time_host
-from benchmarks.studies.race_cases import Case, find_cases, pooling_cases
+from benchmarks.studies.race_case import Case
+from benchmarks.studies.race_cases import find_cases, pooling_cases
 from benchmarks.studies.race_table import Contest, Lap, build_table, write_markdown
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
 
