@@ -52,6 +52,8 @@ def enclose(activation: Activation, low: Array, high: Array) -> Band:
     inside = np.where(usual, low, 0.0), np.where(usual, high, 1.0)
     lower, drop = _line_below(activation, *inside, 1.0)
     upper, lift = _line_below(activation, *inside, -1.0)
+    if activation.margin:
+        drop, lift = drop - activation.margin, lift - activation.margin
     if usual.all():
         return Band(lower, drop, -upper, -lift)
     least, most = value_range(activation, low, high)
