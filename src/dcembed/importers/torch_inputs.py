@@ -1,0 +1,202 @@
+"""How the inputs of a program are used: which ones a point is made of, what shape they have for one point, and where batches go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from dcembed.arrays import Array
+from dcembed.errors import InputError, NetworkError
+from dcembed.importers.lowering import unknown_input
+from dcembed.importers.request import Request
+from dcembed.importers.torch_program import Input, Program
+
+# Numbers in a batch of fixed size; larger ones are not filled up for the few points that are compared.
+MOST_IN_BATCH = 1_000_000
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input and its part of a point.
+
+    Parameters
+    ----------
+    shape
+        Whole shape for one point.
+    batched
+        Whether the first axis is a batch axis.
+    value
+        Of an input that is the same at all points, in its whole shape; None if it is part of the points.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    batched: bool
+    value: Any = None
+
+    @property
+    def size(self) -> int:
+        """Numbers that a point has of this input."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All inputs of a program.
+
+    Parameters
+    ----------
+    sources
+        In the order of the program.
+    order
+        The names of those that a point is made of, one after the other.
+    batch
+        The size of the batch axis that is written down in the graph, None if there is none such.
+    batches
+        The least and the largest size of a batch.
+    """
+
+    sources: tuple[Source, ...]
+    order: tuple[str, ...]
+    batch: int | None
+    batches: tuple[int, int]
+
+    @property
+    def parts(self) -> dict[str, slice]:
+        """Where the inputs are in a point."""
+        sizes = [self.find(name).size for name in self.order]
+        ends = np.cumsum(sizes).tolist()
+        return {name: slice(end - size, end) for name, size, end in zip(self.order, sizes, ends, strict=True)}
+
+    def find(self, name: str) -> Source:
+        """The input of this name."""
+        return next(source for source in self.sources if source.name == name)
+
+
+def read_layouts(program: Program, request: Request) -> list[Layout]:
+    """The ways to take the inputs, the likelier ones first: a fixed first axis may be a batch, or not."""
+    order, fixed = _choose(program, request)
+    inputs = {entry.name: entry for entry in program.inputs}
+    if request.input_shape is not None and len(order) == 1:
+        shapes = {order[0]: _fit(inputs[order[0]], request.input_shape)}
+        return [_layout(program, order, fixed, shapes, shapes[order[0]][1])]
+    if request.input_shape is not None:
+        raise InputError(
+            f"input_shape={request.input_shape} is the shape of one input, and the model has {len(order)} ({', '.join(order)}). "
+            "Leave it out, or give values to the others: load_network(model, inputs={'name': value, ...})."
+        )
+    for name in order:
+        _require_sizes(inputs[name], program)
+    unbatched = _layout(program, order, fixed, {}, None)
+    size = _batch_size([inputs[name] for name in order])
+    return [unbatched] if size is None else [_layout(program, order, fixed, {}, size), *([unbatched] if size > 1 else [])]
+
+
+def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[str, Any]]:
+    names = [entry.name for entry in program.inputs]
+    fixed = dict(request.fixed or {})
+    order = tuple(name for name in names if name not in fixed) if request.inputs is None else request.inputs
+    for name in (*order, *fixed):
+        if name not in names:
+            raise InputError(f"load_network: inputs has '{name}', which the model does not. Its inputs are {', '.join(names) or 'none'}.")
+    left = [name for name in names if name not in order and name not in fixed]
+    if left:
+        raise InputError(
+            f"load_network: inputs leaves out {', '.join(left)}. Add it, or give it a value: "
+            f"inputs={{{', '.join(f'{name!r}: None' for name in order)}, {left[0]!r}: value}}."
+        )
+    _require_numbers(program, order)
+    return order, fixed
+
+
+def _require_numbers(program: Program, order: Sequence[str]) -> None:
+    if not order:
+        raise NetworkError(f"The {program.what} has no input that a point could be made of; one at least is needed.")
+    whole = [entry for entry in program.inputs if entry.name in order and entry.dtype is not None and not entry.dtype.is_floating_point]
+    if whole:
+        raise InputError(
+            f"The input '{whole[0].name}' of the {program.what} is of type {whole[0].dtype}, and points are of floating-point numbers. "
+            f"Give it a value: load_network(model, inputs={{{whole[0].name!r}: value, ...}}) with None for the others."
+        )
+
+
+def _require_sizes(entry: Input, program: Program) -> None:
+    if None in entry.sizes[1:]:
+        raise unknown_input(program.what, f"its input '{entry.name}' has axes of free size beside the batch axis")
+
+
+def _batch_size(inputs: Sequence[Input]) -> int | None:
+    """0 for a free batch axis, None if there is no batch axis."""
+    if any(entry.sizes and entry.sizes[0] is None for entry in inputs):
+        return 0
+    return next((entry.sizes[0] for entry in inputs if len(entry.sizes) > 1), None)
+
+
+def _fit(entry: Input, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | None]:
+    """The whole shape for one point, and the size of the batch axis as above."""
+
+    def fits(sizes: Sequence[int | None]) -> bool:
+        return len(sizes) == len(shape) and all(size in (None, wanted) for size, wanted in zip(sizes, shape, strict=True))
+
+    if entry.sizes and fits(entry.sizes[1:]):
+        return (1, *shape), entry.sizes[0] or 0
+    if fits(entry.sizes):
+        return shape, None
+    sizes = ", ".join("free" if size is None else str(size) for size in entry.sizes)
+    raise InputError(f"The input '{entry.name}' has the axes ({sizes}), which input_shape={shape} does not fit.")
+
+
+def _layout(program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, Any], batch: int | None) -> Layout:
+    sources = []
+    limits = [(1, 2**31)]
+    for entry in program.inputs:
+        batched = batch is not None and bool(entry.sizes) and entry.sizes[0] in ((None,) if batch == 0 else (batch,))
+        whole = shapes[entry.name][0] if entry.name in shapes else tuple(size or 1 for size in entry.sizes)
+        shape = (1, *whole[1:]) if batched else whole
+        limits += [entry.batches] if batched and batch == 0 else []
+        value = _read_value(entry, fixed[entry.name], shape) if entry.name in fixed else None
+        sources.append(Source(entry.name, shape, batched, value))
+    least, most = max(low for low, _ in limits), min(high for _, high in limits)
+    return Layout(tuple(sources), tuple(order), batch or None, (batch, batch) if batch else (least, most))
+
+
+def _read_value(entry: Input, value: Any, shape: tuple[int, ...]) -> Any:
+    """The value that the user gives, for one point."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or array.shape not in (shape, shape[1:]):
+        raise InputError(
+            f"load_network: inputs: the value of '{entry.name}' has shape {array.shape} and type {array.dtype}. "
+            f"Accepted are numbers of shape {shape[1:] if len(shape) > 1 else shape}."
+        )
+    return array.reshape(shape)
+
+
+def batches(layout: Layout, points: Array) -> Iterator[tuple[int, int, Array]]:
+    """Points in batches of a size that the program takes: (how many of the rows count, the size, the points that fill it up)."""
+    least, most = layout.batches
+    together = all(layout.find(name).batched for name in layout.order) and least * points.shape[1] <= MOST_IN_BATCH
+    step = min(max(len(points), least), most) if together else 1
+    for start in range(0, len(points), step):
+        part = points[start : start + step]
+        size = step if together else least
+        yield len(part), size, part[np.arange(size) % len(part)]
+
+
+def arguments(layout: Layout, points: Array, program: Program, double: bool) -> list[torch.Tensor]:
+    """What the program is called with for a batch of points."""
+    return [_argument(layout, source, entry, points, double) for source, entry in zip(layout.sources, program.inputs, strict=True)]
+
+
+def _argument(layout: Layout, source: Source, entry: Input, points: Array, double: bool) -> torch.Tensor:
+    if source.value is None:
+        own = points[:, layout.parts[source.name]]
+        array = own.reshape(-1, *source.shape[1:]) if source.batched else own[0].reshape(source.shape)
+    else:
+        array = np.repeat(source.value, len(points), axis=0) if source.batched else source.value
+    dtype = entry.dtype or torch.float32
+    return torch.tensor(array, dtype=torch.float64 if double and dtype.is_floating_point else dtype)
