@@ -262,8 +262,6 @@ _apply("F.max_pool2d", lambda m, x: F.max_pool2d(x, 2), (2, 4, 4))
 _apply("F.avg_pool2d", lambda m, x: F.avg_pool2d(x, 2, padding=1), (2, 4, 4))
 _apply("F.adaptive_avg_pool2d", lambda m, x: F.adaptive_avg_pool2d(x, (1, 2)), (2, 4, 4))
 _apply("F.adaptive_max_pool2d", lambda m, x: F.adaptive_max_pool2d(x, (1, 2)), (2, 4, 4))
-_smooth("LPPool1d", lambda: nn.LPPool1d(2, 3), (2, 6))
-_smooth("LPPool2d", lambda: nn.LPPool2d(2, 2), (1, 4, 4))
 
 # Normalization.
 

@@ -44,6 +44,7 @@ def check(
     precision: str = "float64",
     link: Forward | None = None,
     points: Array | None = None,
+    rounding: Array | float = 0.0,
     advice: str | None = None,
 ) -> Network:
     """Return `network` if it reproduces `forward`, raise `ImportMismatchError` otherwise.
@@ -61,6 +62,8 @@ def check(
         a function such as the logistic one.
     points
         Where to compare, shape (k, num_inputs); drawn if None.
+    rounding
+        What the framework's own values are off by, where that is known; one number, or one for each point.
     advice
         What a mismatch may come from and what to do; None for what holds for all frameworks.
     """
@@ -68,7 +71,7 @@ def check(
     points = draw_points(network, precision) if points is None else points
     with np.errstate(all="ignore"):
         ours = network(points)
-        tolerance = TOLERANCE[precision] * magnitude(network, points) + (0.0 if link is None else LINK_TOLERANCE)
+        tolerance = TOLERANCE[precision] * magnitude(network, points) + (0.0 if link is None else LINK_TOLERANCE) + rounding
         expected = _run(forward, points, source)
         received = ours if link is None else link(ours)
         if received.shape != expected.shape:

@@ -92,6 +92,11 @@ class Lowering:
         self._problems.append(problem)
         return args[0] if args and isinstance(args[0], Tensor) else UNKNOWN
 
+    @property
+    def num_problems(self) -> int:
+        """How many layers could not be lowered so far."""
+        return len(self._problems)
+
     def raise_problems(self) -> None:
         """Raise one error that names every layer which could not be lowered."""
         if not self._problems:

@@ -1,140 +1,163 @@
-"""Read PyTorch modules through torch.fx: the graph of the module's forward pass, one operation at a time.
-
-The user's module is never touched: a copy in double precision, on the CPU and in evaluation mode is traced and
-checked. Values have the shape they have for a batch of one point.
-"""
+"""Read PyTorch modules: torch runs a copy of the module on one point, and every operator that runs is lowered."""
 
 from __future__ import annotations
 
-import copy
-import inspect
+import math
 from typing import Any
 
+import numpy as np
 import torch
-from torch import fx, nn
+from torch import nn
 
 from dcembed.arrays import Array
-from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
-from dcembed.importers.check import check
-from dcembed.importers.lowering import Lowering, unknown_input
+from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError
+from dcembed.importers import operations as ops
+from dcembed.importers.aten import OPERATORS
+from dcembed.importers.check import Forward, check, draw_points
+from dcembed.importers.lowering import UNKNOWN, Lowering
 from dcembed.importers.request import Request
-from dcembed.importers.torch_graph import describe, fetch, find_operation, follow_inplace, infer_shape
-from dcembed.importers.torch_operations import ACCEPTED
+from dcembed.importers.torch_arguments import Arguments, Shapes, read_arguments
+from dcembed.importers.torch_copy import copy_module
+from dcembed.importers.torch_outputs import choose_outputs, find_rows, flatten
+from dcembed.importers.torch_places import Places, has_layers
+from dcembed.importers.torch_recorder import Recorder
+from dcembed.importers.torch_rounding import softplus_error
+from dcembed.importers.torch_shapes import find_shapes
+from dcembed.importers.torch_watch import plain_kernels
 from dcembed.network.builder import Tensor
 from dcembed.network.network import Network
 
+ACCEPTED = ", ".join(sorted(OPERATORS))
+# The point at which a module is run; no number in it is special.
+SEED = 20240502
 
-# The types of torch are not read, so that mypy takes its classes for Any.
-class _OneInput(nn.Module):  # type: ignore[misc]
-    """The module as a function of its first argument, so that defaults of the others are plain values in the trace."""
 
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
+class _ModelFails(Exception):
+    """The module itself cannot be run; the cause is what the user gets to read."""
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.model(x)
+    def __init__(self, error: DcembedError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def load(model: Any, request: Request) -> Network:
     """Read a torch module."""
-    request.allow_only("torch model")
+    request.allow_only("torch model", "inputs", "fixed", "outputs")
     if not isinstance(model, nn.Module):
         raise InputError(
             f"A torch object of type {type(model).__name__} is not a model. Pass the nn.Module itself, for example nn.Sequential."
         )
     if isinstance(model, torch.jit.ScriptModule):
         raise InputError("A TorchScript module cannot be traced. Pass the Python module it was made from, or export it to ONNX.")
-    _check_signature(model)
-    root = _OneInput(_copy(model))
-    graph = _trace(root)
-    shape = request.input_shape or infer_shape(graph, root)
-    lowering, output = _walk(graph, root, shape)
+    first: DcembedError | None = None
+    # A module that converts to single precision on its way cannot be run in double precision.
+    for dtype in (torch.float64, torch.float32):
+        try:
+            return _load(copy_module(model, dtype), request, dtype)
+        except _ModelFails as failure:
+            first = first or failure.error
+    assert first is not None
+    raise first
+
+
+def _load(model: nn.Module, request: Request, dtype: torch.dtype) -> Network:
+    arguments = read_arguments(model, request)
+    try:
+        shapes = find_shapes(model, arguments, request.input_shape, dtype)
+    except InputError as error:
+        raise _ModelFails(error) from None
+    lowering, recorder, returned = _record(model, arguments, shapes, dtype)
+    leaves = flatten(returned)
+    depends = [isinstance(leaf, torch.Tensor) and recorder.memory.holds(leaf) for leaf in leaves]
+    chosen = choose_outputs(returned, depends, request)
     lowering.raise_problems()
-    if shape is None:
-        raise unknown_input("torch", "no layer that uses the input fixes it")
-    if not isinstance(output, Tensor):
-        raise NetworkError(f"The torch model returns {_say_output(output)}. Accepted is one tensor: wrap the model to return just that.")
-    rounds = any(node.op == "call_method" and node.target in ("float", "to", "type") for node in graph.nodes)
-    return _check_forward(lowering.finish(output), root, shape, rounds)
+    values = [_output(recorder, leaves[place], depends[place]) for place in chosen]
+    network = lowering.finish(_join(lowering, values))
+    forward = _forward(model, arguments, shapes, dtype, chosen)
+    _check(network, forward, "float32" if recorder.rounds or dtype is torch.float32 else "float64")
+    return network if not request.logits else lowering.finish(_join(lowering, _drop_heads(lowering, values)))
 
 
-def _copy(model: nn.Module) -> nn.Module:
-    if any(nn.parameter.is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())):
-        raise NetworkError("The torch model has lazy layers without weights. Call it once on a batch of data, then load it.")
-    # A compiled module keeps the original, which is the one that can be traced.
-    original = getattr(model, "_orig_mod", model)
+def _record(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype) -> tuple[Lowering, Recorder, Any]:
+    """Run the module on one point, and lower what it does."""
+    size = sum(math.prod(shapes[name]) for name in arguments.names)
+    lowering = Lowering("torch", ACCEPTED, (size,))
+    places = Places(model)
+    recorder = Recorder(lowering, places)
+    inputs = arguments.split(np.random.default_rng(SEED).normal(size=(1, size)), shapes, dtype)
+    start = 0
+    for tensor in inputs.values():
+        numbers = np.arange(start, start + tensor.numel()).reshape(tensor.shape)
+        recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
+        start += tensor.numel()
     try:
-        with torch.no_grad():
-            return copy.deepcopy(original).cpu().double().eval()
+        with plain_kernels(), places.followed(), recorder:
+            returned = arguments.call(model, inputs, dtype)
+    except DcembedError:
+        raise
     except Exception as error:
-        raise NetworkError(f"The torch model cannot be copied to the CPU in double precision: {type(error).__name__}: {error}.") from error
-
-
-def _check_signature(model: nn.Module) -> None:
-    parameters = inspect.signature(model.forward).parameters.values()
-    required = [p.name for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(required) > 1:
-        raise NetworkError(
-            f"The torch model takes {len(required)} inputs ({', '.join(required)}); one is accepted. "
-            "Wrap it in a module that takes one vector and splits it."
-        )
-
-
-def _trace(root: _OneInput) -> fx.Graph:
-    try:
-        with torch.no_grad():
-            graph = fx.Tracer().trace(root)
-    except Exception as error:
-        raise UnsupportedLayerError(
-            f"torch.fx cannot trace the forward pass of {type(root.model).__name__}: {type(error).__name__}: {error}\n"
-            "Branches and loops that depend on the data cannot be embedded. Move them out of forward, "
-            "or export the model with torch.onnx.export and load the .onnx file."
+        shown = ", ".join(f"{name}: {shapes[name]}" for name in arguments.names)
+        raise _ModelFails(
+            NetworkError(
+                f"The torch model itself fails on one point ({shown}), at {places.where()}: {type(error).__name__}: {error}. "
+                "Is this the shape of one point, without the batch axis? It can be passed as input_shape."
+            )
         ) from error
-    if all(node.op in ("placeholder", "output", "get_attr") for node in graph.nodes):
-        raise NetworkError(f"The network is empty: {type(root.model).__name__} has no layer. Pass a model with at least one.")
-    return graph
+    if not has_layers(model) and any(leaf is tensor for leaf in flatten(returned) for tensor in inputs.values()):
+        raise NetworkError(f"The network is empty: {type(model).__name__} has no layer. Pass a model with at least one.")
+    return lowering, recorder, returned
 
 
-def _walk(graph: fx.Graph, root: _OneInput, shape: tuple[int, ...] | None) -> tuple[Lowering, Any]:
-    """Lower every node; the second value is what the module returns."""
-    lowering = Lowering("torch", ACCEPTED, None if shape is None else (1, *shape))
-    values: dict[fx.Node, Any] = {}
-    index = 0
-    output: Any = None
-    for node in graph.nodes:
-        args, kwargs = (fx.node.map_arg(item, values.__getitem__) for item in (node.args, node.kwargs))
-        if node.op == "placeholder":
-            values[node] = lowering.input
-        elif node.op == "get_attr":
-            values[node] = fetch(root, node)
-        elif node.op == "output":
-            output = args[0]
-        else:
-            values[node] = lowering.apply(describe(root, node, index), find_operation(root, node), *args, **kwargs)
-            follow_inplace(root, node, values)
-            index += 1
-    return lowering, output
+def _output(recorder: Recorder, leaf: Any, depends: bool) -> Tensor:
+    if not depends:
+        raise NetworkError("An output of the torch model does not depend on its input. Choose others by outputs=.")
+    value = recorder.memory.read(leaf)
+    if value is UNKNOWN:
+        raise NetworkError(
+            "An output of the torch model holds places of entries (of a maximum, say), which jump. Choose the others by outputs=."
+        )
+    return ops.as_tensor(value)
 
 
-def _say_output(output: Any) -> str:
-    if isinstance(output, list | tuple | dict):
-        return f"a {type(output).__name__} of {len(output)} values"
-    return "a value that does not depend on its input"
+def _join(lowering: Lowering, values: list[Tensor]) -> Tensor:
+    flat = [lowering.builder.reshape(value, (-1,)) for value in values]
+    return flat[0] if len(flat) == 1 else lowering.builder.concat(flat)
 
 
-def _check_forward(network: Network, root: _OneInput, shape: tuple[int, ...], rounds: bool) -> Network:
-    """In double precision, or in single precision where the model insists on it; `rounds` says that it converts to it on the way."""
-    dtype = torch.float64
+def _drop_heads(lowering: Lowering, values: list[Tensor]) -> list[Tensor]:
+    dropped = [ops.drop_head(lowering.builder, value) for value in values]
+    if all(value is None for value in dropped):
+        raise InputError(
+            'load_network: outputs="logits" asks for what goes into a last sigmoid, softmax or log-softmax, but the torch model does not '
+            "end in one. Leave it out."
+        )
+    return [value if head is None else head for value, head in zip(values, dropped, strict=True)]
+
+
+def _forward(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, chosen: list[int]) -> Forward:
+    def run(points: Array) -> Any:
+        with torch.no_grad():
+            return arguments.call(model, arguments.split(points, shapes, dtype), dtype)
+
+    return lambda points: find_rows(run, points, chosen)
+
+
+def _check(network: Network, forward: Forward, precision: str) -> None:
+    points = draw_points(network, precision)
+    rounding = softplus_error(network, points)
+
+    def compare(run: Forward) -> None:
+        check(network, run, "torch model", precision=precision, points=points, rounding=rounding)
+
     try:
-        with torch.no_grad():
-            root(torch.zeros((2, *shape), dtype=dtype))
-    except Exception:
-        root, dtype = root.float(), torch.float32
-
-    def forward(points: Array) -> Array:
-        with torch.no_grad():
-            values: Array = root(torch.tensor(points.reshape(-1, *shape), dtype=dtype)).double().numpy()
-        return values
-
-    return check(network, forward, "torch model", precision="float32" if rounds or dtype is torch.float32 else "float64")
+        compare(forward)
+    except (ImportMismatchError, NetworkError) as error:
+        try:
+            compare(lambda rows: np.concatenate([forward(row[None]) for row in rows]))
+        except DcembedError:
+            raise error from None
+        raise NetworkError(
+            "The torch model gives other values for a batch of points than for the same points one by one: it mixes the points of a batch. "
+            "Accepted are models which treat every point of a batch on its own; check for reductions, reshapes and normalization over the "
+            "first axis."
+        ) from error

@@ -113,4 +113,3 @@ def read_dtype(number: int) -> torch.dtype:
     if number not in DTYPES:
         raise NetworkError(f"Numbers of type {number} of torch.export are not read. Accepted are {', '.join(map(str, DTYPES.values()))}.")
     return DTYPES[number]
-

@@ -18,7 +18,9 @@ from torch.utils import _pytree as pytree
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 # Operators that only look at values, and those that set a mode for a graph in the graph: which of their arguments it is.
-ASSERTIONS = frozenset({"_assert_scalar", "_assert_async", "_functional_assert_scalar", "_functional_assert_async", "_assert_tensor_metadata"})
+ASSERTIONS = frozenset(
+    {"_assert_scalar", "_assert_async", "_functional_assert_scalar", "_functional_assert_async", "_assert_tensor_metadata"}
+)
 ASSERTIONS |= {"sym_constrain_range", "sym_constrain_range_for_size", "_functional_sym_constrain_range", "_assert"}
 WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
 
@@ -126,7 +128,9 @@ def run(code: Code, inputs: Sequence[Any], double: bool) -> list[Any]:
         elif node.op == "get_attr":
             values[node] = _in_double(code.attributes[str(node.target)]) if double else code.attributes[str(node.target)]
         elif node.op == "call_function" and operator_name(node.target) not in ASSERTIONS:
-            args, kwargs = (fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs))
+            args, kwargs = (
+                fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs)
+            )
             values[node] = _call(node.target, args, kwargs, double)
     return [values[item] if isinstance(item, fx.Node) else item for item in returned(code.graph)]
 

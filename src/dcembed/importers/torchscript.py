@@ -199,7 +199,9 @@ def _attribute(run: _Run, scope: dict[str, Any], node: ast.Attribute) -> Any:
 
 def _get(owner: Any, name: str) -> Any:
     if not isinstance(owner, Record) or name not in owner.attributes:
-        raise NetworkError(f"The code of the TorchScript model reads '{name}' of {getattr(owner, 'kind', owner)!s}, which has no such value.")
+        raise NetworkError(
+            f"The code of the TorchScript model reads '{name}' of {getattr(owner, 'kind', owner)!s}, which has no such value."
+        )
     return owner.attributes[name]
 
 
@@ -258,6 +260,8 @@ _EXPRESSIONS: dict[type, Callable[[_Run, dict[str, Any], Any], Any]] = {
     ast.List: lambda run, scope, node: _many(run, scope, node.elts),
     ast.Tuple: lambda run, scope, node: tuple(_many(run, scope, node.elts)),
     ast.Dict: lambda run, scope, node: dict(zip(_many(run, scope, node.keys), _many(run, scope, node.values), strict=True)),
-    ast.UnaryOp: lambda run, scope, node: -_evaluate(run, scope, node.operand) if isinstance(node.op, ast.USub) else _unknown(run, scope, node),
+    ast.UnaryOp: lambda run, scope, node: (
+        -_evaluate(run, scope, node.operand) if isinstance(node.op, ast.USub) else _unknown(run, scope, node)
+    ),
     ast.IfExp: lambda run, scope, node: _evaluate(run, scope, node.body if _truth(_evaluate(run, scope, node.test)) else node.orelse),
 }

@@ -183,4 +183,11 @@ _PRIM: dict[str, Callable[..., Any]] = {
     "shape": lambda value: list(value.shape),
 }
 
-_BUILTINS: dict[str, Callable[..., Any]] = {"int": int, "float": float, "bool": bool, "str": str, "range": range, "print": lambda *args: None}
+_BUILTINS: dict[str, Callable[..., Any]] = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "str": str,
+    "range": range,
+    "print": lambda *args: None,
+}

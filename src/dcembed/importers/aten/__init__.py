@@ -17,6 +17,7 @@ from dcembed.importers.aten.products import PRODUCTS
 from dcembed.importers.aten.reasons import REASONS
 from dcembed.importers.aten.reductions import REDUCTIONS
 from dcembed.importers.aten.resizing import RESIZING
+from dcembed.importers.aten.windows import WINDOWS
 
 __all__ = ["OPERATORS", "REASONS"]
 
@@ -28,4 +29,5 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **PRODUCTS,
     **REDUCTIONS,
     **RESIZING,
+    **WINDOWS,
 }

@@ -142,7 +142,14 @@ _FROM_ONE = """
     swapaxes swapdims t take take_along_dim tile transpose unflatten unfold unsqueeze view
     chunk split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split unsafe_split_with_sizes hsplit vsplit dsplit
 """
-_FROM_TWO = {"copy": (0, 1), "select_scatter": (0, 1), "slice_scatter": (0, 1), "diagonal_scatter": (0, 1), "index_put": (0, 2), "scatter": (0, 3)}
+_FROM_TWO = {
+    "copy": (0, 1),
+    "select_scatter": (0, 1),
+    "slice_scatter": (0, 1),
+    "diagonal_scatter": (0, 1),
+    "index_put": (0, 2),
+    "scatter": (0, 3),
+}
 _FROM_LISTS = "cat concat concatenate stack hstack vstack dstack column_stack"
 _UNCHANGED = """
     _to_copy alias clone contiguous cpu cuda detach detach_ requires_grad_ double fill_diagonal float lift lift_fresh lift_fresh_copy positive resolve_conj
@@ -151,12 +158,15 @@ _UNCHANGED = """
 
 ENTRIES: dict[str, Handler] = {
     **{name: _moving(name, 0) for name in _FROM_ONE.split() if hasattr(torch.ops.aten, name)},
-    **{name: _moving(name, 0) for name in ("view_copy", "permute_copy", "slice_copy", "select_copy", "unsqueeze_copy", "expand_copy", "t_copy")},
+    **{
+        name: _moving(name, 0)
+        for name in ("view_copy", "permute_copy", "slice_copy", "select_copy", "unsqueeze_copy", "expand_copy", "t_copy")
+    },
     **{name: _moving(name, *places) for name, places in _FROM_TWO.items()},
     **{name: _moving(name, 0) for name in _FROM_LISTS.split()},
     **dict.fromkeys(_UNCHANGED.split(), _same),
     **dict.fromkeys(("dropout", "native_dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"), _dropout),
-    **dict.fromkeys(("zeros_like", "empty_like"), _filled(0.0)),
+    **dict.fromkeys(("zeros_like", "empty_like", "zero"), _filled(0.0)),
     **dict.fromkeys(("new_zeros", "new_empty"), _new(0.0)),
     **{f"reflection_pad{axes}d": _padding("reflect") for axes in (1, 2, 3)},
     **{f"replication_pad{axes}d": _padding("replicate") for axes in (1, 2, 3)},

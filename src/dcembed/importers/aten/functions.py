@@ -36,12 +36,12 @@ def _divide(builder: NetworkBuilder, left: Value, right: Value, rounding_mode: s
     return ops.divide(builder, left, right)
 
 
-def _add_product(builder: NetworkBuilder, value: Value, left: Value, right: Value, *, value_: float = 1, **kwargs: Any) -> Value:
-    return ops.add(builder, value, _times(builder, ops.multiply(builder, left, right), kwargs.get("value", value_)))
+def _add_product(builder: NetworkBuilder, input: Value, left: Value, right: Value, *, value: float = 1) -> Value:
+    return ops.add(builder, input, _times(builder, ops.multiply(builder, left, right), value))
 
 
-def _add_quotient(builder: NetworkBuilder, value: Value, left: Value, right: Value, **kwargs: Any) -> Value:
-    return ops.add(builder, value, _times(builder, ops.divide(builder, left, right), kwargs.get("value", 1)))
+def _add_quotient(builder: NetworkBuilder, input: Value, left: Value, right: Value, *, value: float = 1) -> Value:
+    return ops.add(builder, input, _times(builder, ops.divide(builder, left, right), value))
 
 
 def _interpolate(builder: NetworkBuilder, start: Value, end: Value, weight: Value) -> Value:
@@ -102,6 +102,12 @@ def _gelu(builder: NetworkBuilder, value: Value, approximate: str = "none") -> V
 
 
 def _softplus(builder: NetworkBuilder, value: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    """Torch takes the identity above the threshold; it jumps there, by next to nothing at the usual threshold of 20."""
+    if threshold < 20.0:
+        raise Unsupported(
+            f"switches to the identity at {threshold / beta:g} with a jump of {math.log1p(math.exp(-threshold)) / abs(beta):.1e}; "
+            "use the usual threshold of 20 or a larger one"
+        )
     return ops.softplus(builder, value, beta)
 
 

@@ -13,7 +13,16 @@ Handler = Callable[..., Any]
 
 
 def _batch_norm(
-    builder: NetworkBuilder, input: Value, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float, eps: float, *_: Any
+    builder: NetworkBuilder,
+    input: Value,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
 ) -> Value:
     if training or mean is None:
         raise Unsupported("normalizes with the batch itself; export the model in evaluation mode (model.eval()), with running statistics")
@@ -28,7 +37,9 @@ def _native_batch_norm(builder: NetworkBuilder, input: Value, weight: Any, bias:
     return _batch_norm(builder, input, weight, bias, mean, variance, training, 0.0, eps), None, None
 
 
-def _at_inference(builder: NetworkBuilder, input: Value, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float) -> Any:
+def _at_inference(
+    builder: NetworkBuilder, input: Value, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
+) -> Any:
     return ops.batch_norm(builder, input, mean, variance, weight, bias, eps), None, None
 
 
@@ -40,7 +51,16 @@ def _without_statistics(builder: NetworkBuilder, input: Value, *rest: Any) -> An
 
 
 def _instance_norm(
-    builder: NetworkBuilder, input: Value, weight: Any, bias: Any, mean: Any, variance: Any, use_input: bool, momentum: float, eps: float, *_: Any
+    builder: NetworkBuilder,
+    input: Value,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    variance: Any,
+    use_input: bool,
+    momentum: float,
+    eps: float,
+    *_: Any,
 ) -> Value:
     if not use_input:
         return ops.batch_norm(builder, input, mean, variance, weight, bias, eps)
