@@ -265,7 +265,7 @@ def test_info_describes_a_network(folder, capsys):
     assert main(["info", "net.onnx"]) == 0
     said = capsys.readouterr().out
     assert "net.onnx: Network(2 inputs -> 5 -> 1 outputs)" in said
-    assert "units    5 ReLU in 1 stages" in said
+    assert "units    5 in 1 stages: 5 relu" in said
     assert [line.split() for line in said.splitlines() if line.startswith("  output   ")] == [["output", "1", "5", "stage", "1"]]
     assert [line.split()[:3] for line in said.splitlines()[-3:]] == [
         ["0", "Gemm", "supported"],
@@ -273,7 +273,7 @@ def test_info_describes_a_network(folder, capsys):
         ["2", "Gemm", "supported"],
     ]
     assert main(["info", "net.npz"]) == 0
-    assert "units    16 ReLU in 2 stages" in capsys.readouterr().out
+    assert "units    16 in 2 stages: 16 relu" in capsys.readouterr().out
 
 
 def test_info_says_what_is_not_supported(folder, capsys):

@@ -284,19 +284,28 @@ def _info(arguments: argparse.Namespace) -> int:
     say(f"{path}: {network}")
     say(f"  inputs   {network.num_inputs:,}")
     say(f"  outputs  {network.num_outputs:,}")
-    say(f"  units    {network.num_hidden:,} ReLU in {len(network.stages)} stages")
+    say(f"  units    {network.num_hidden:,} in {len(network.stages)} stages: {_say_activations(network)}")
     say("  can be embedded; predictions agree with the file's own\n")
-    say(f"  {'stage':<8} {'units':>9}  {'weights':>11}  reads")
-    for name, affine in _rows(network):
+    say(f"  {'stage':<8} {'units':>9}  {'activation':<14} {'weights':>11}  reads")
+    for name, activation, affine in _rows(network):
         weights = sum(int(block.nnz) if hasattr(block, "nnz") else int((block != 0).sum()) for block in affine.weights.values())
         reads = ", ".join("input" if source == 0 else f"stage {source}" for source in sorted(affine.weights)) or "nothing"
-        say(f"  {name:<8} {affine.num_rows:>9,}  {weights:>11,}  {reads}")
+        say(f"  {name:<8} {affine.num_rows:>9,}  {activation:<14} {weights:>11,}  {reads}")
     _print_layers(path)
     return FOUND
 
 
-def _rows(network: Any) -> list[tuple[str, Any]]:
-    return [*((str(number), stage) for number, stage in enumerate(network.stages, start=1)), ("output", network.output)]
+def _say_activations(network: Any) -> str:
+    """Each kind once, with how many units it has."""
+    counts: dict[str, int] = {}
+    for activation, width in zip(network.activations, network.widths, strict=True):
+        counts[str(activation)] = counts.get(str(activation), 0) + width
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none"
+
+
+def _rows(network: Any) -> list[tuple[str, str, Any]]:
+    pairs = enumerate(zip(network.stages, network.activations, strict=True), start=1)
+    return [*((str(number), str(activation), stage) for number, (stage, activation) in pairs), ("output", "", network.output)]
 
 
 def _print_layers(path: Path) -> None:
