@@ -51,9 +51,10 @@ def target(u):
     return square + 0.10 * u1 * u4 + 0.08 * u2 * u5 + wave - 0.15
 
 
-def network_path(width: int, depth: int, trial: int) -> Path:
+def network_path(width: int, depth: int, trial: int, activation: str = "relu") -> Path:
     """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
-    name = f"qp_{width}x{depth}_{trial}.npz"
+    kind = "" if activation == "relu" else f"{activation}_"
+    name = f"qp_{kind}{width}x{depth}_{trial}.npz"
     own = os.environ.get(NETWORKS_VARIABLE)
     return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
 
