@@ -7,14 +7,13 @@ values here are those of one point, so that size has to go out of them again. Wh
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 
 from dcembed.importers.torch_program import operator_name
-from dcembed.network.builder import Tensor
 
 # Operators with sizes among their arguments, and which argument it is.
 _RESHAPES = {"view": 1, "_unsafe_view": 1, "reshape": 1, "_reshape_alias": 1, "view_copy": 1}
@@ -30,12 +29,16 @@ class FixedBatch:
     ----------
     size
         Of the batch with which the graph was made, None if it is not in the graph.
+    depends
+        Whether a tensor depends on the input.
     """
 
-    def __init__(self, size: int | None) -> None:
+    def __init__(self, size: int | None, depends: Callable[[torch.Tensor], bool]) -> None:
         self._size = size
-        # How many blocks of a value are before the first step from one point to the next; reshapes change nothing about that.
-        self._before: dict[fx.Node, int] = {}
+        self._depends = depends
+        # How many blocks of a value are before the step from one point to the next, in all axes and in the axis where the points are.
+        # The first number stays when a value is reshaped, the second one when axes are moved.
+        self._position: dict[fx.Node, tuple[int, int]] = {}
 
     def for_one_point(self, node: fx.Node, args: Sequence[Any]) -> Sequence[Any]:
         """The arguments of a node as they are for one point."""
@@ -46,7 +49,7 @@ class FixedBatch:
         sizes = list(args[place])
         if name in _MAKERS:
             sizes = _shrink(sizes, self._size, [1] * len(sizes))
-        elif not isinstance(args[0], Tensor):
+        elif not self._depends(args[0]):
             sizes = sizes if name in _RESHAPES else _shrink(sizes, self._size, args[0].shape)
         elif name in _EXPANSIONS:
             sizes = self._expand(node.all_input_nodes[0], args[0].shape, sizes)
@@ -57,13 +60,20 @@ class FixedBatch:
     def note(self, node: fx.Node, value: Any) -> None:
         """Remember where the points are in the value of a node."""
         sizes = _recorded(node)
-        axis = _batch_axis(value.shape, sizes) if self._size is not None and isinstance(value, Tensor) else None
-        if axis is None or sizes is None:
+        if self._size is None or sizes is None or not isinstance(value, torch.Tensor) or not self._depends(value):
             return
-        before = math.prod(size or 1 for size in sizes[:axis])
-        inherited = [self._before[source] for source in node.all_input_nodes if source in self._before]
-        # Within a longer axis the points are where they were before.
-        self._before[node] = inherited[0] if inherited and value.shape[axis] > 1 else before
+        axis = _batch_axis(value.shape, sizes)
+        if axis is None:
+            return
+        outside = math.prod(size or 1 for size in sizes[:axis])
+        known = [self._position[source] for source in node.all_input_nodes if source in self._position]
+        if known and operator_name(node.target) in _RESHAPES:
+            before, inside = known[0][0], known[0][0] // outside
+        else:
+            # Within a longer axis the points are where they were before.
+            inside = known[0][1] if known and value.shape[axis] > 1 else 1
+            before = outside * inside
+        self._position[node] = (before, inside)
 
     def _expand(self, source: fx.Node, shape: Sequence[int], sizes: list[Any]) -> list[Any]:
         axis = _batch_axis(shape, _recorded(source))
@@ -73,7 +83,7 @@ class FixedBatch:
 
     def _reshape(self, source: fx.Node, shape: Sequence[int], sizes: list[Any]) -> list[Any]:
         """The new axis that has the step from point to point in it is as many times shorter."""
-        batch, before = self._size or 1, self._before.get(source)
+        batch, (before, _) = self._size or 1, self._position.get(source, (None, 1))
         whole = math.prod(shape) * batch
         full = [whole // -math.prod(sizes) if size == -1 else size for size in sizes]
         if before is None or math.prod(full) != whole:

@@ -73,6 +73,11 @@ class Layout:
         ends = np.cumsum(sizes).tolist()
         return {name: slice(end - size, end) for name, size, end in zip(self.order, sizes, ends, strict=True)}
 
+    @property
+    def is_batched(self) -> bool:
+        """Whether the program takes several points at once."""
+        return any(source.batched for source in self.sources)
+
     def find(self, name: str) -> Source:
         """The input of this name."""
         return next(source for source in self.sources if source.name == name)
@@ -107,7 +112,7 @@ def read_layouts(program: Program, request: Request) -> Layouts:
             "Leave it out, or give values to the others: load_network(model, inputs={'name': value, ...})."
         )
     for name in order:
-        _require_sizes(inputs[name], program)
+        _require_sizes(inputs[name])
     batch = _batch_size([inputs[name] for name in order])
     unbatched = _layout(program, order, fixed, {}, None)
     # A batch of one is a point, whatever its first axis is called.
@@ -135,18 +140,18 @@ def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[s
 
 def _require_numbers(program: Program, order: Sequence[str]) -> None:
     if not order:
-        raise NetworkError(f"The {program.what} has no input that a point could be made of; one at least is needed.")
+        raise NetworkError(f"The program has no input that a point could be made of; one at least is needed.")
     whole = [entry for entry in program.inputs if entry.name in order and entry.dtype is not None and not entry.dtype.is_floating_point]
     if whole:
         raise InputError(
-            f"The input '{whole[0].name}' of the {program.what} is of type {whole[0].dtype}, and points are of floating-point numbers. "
+            f"The input '{whole[0].name}' of the program is of type {whole[0].dtype}, and points are of floating-point numbers. "
             f"Give it a value: load_network(model, inputs={{{whole[0].name!r}: value, ...}}) with None for the others."
         )
 
 
-def _require_sizes(entry: Input, program: Program) -> None:
+def _require_sizes(entry: Input) -> None:
     if None in entry.sizes[1:]:
-        raise unknown_input(program.what, f"its input '{entry.name}' has axes of free size beside the batch axis")
+        raise unknown_input("torch", f"its input '{entry.name}' has axes of free size beside the batch axis")
 
 
 def _batch_size(inputs: Sequence[Input]) -> int | None:
@@ -217,5 +222,4 @@ def _argument(layout: Layout, source: Source, entry: Input, points: Array, doubl
         array = own.reshape(-1, *source.shape[1:]) if source.batched else own[0].reshape(source.shape)
     else:
         array = np.repeat(source.value, len(points), axis=0) if source.batched else source.value
-    dtype = entry.dtype or torch.float32
-    return torch.tensor(array, dtype=torch.float64 if double and dtype.is_floating_point else dtype)
+    return torch.tensor(array, dtype=torch.float64 if double and entry.dtype.is_floating_point else entry.dtype)

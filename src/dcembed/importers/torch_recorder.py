@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -19,9 +19,8 @@ from dcembed.importers.aten import OPERATORS, REASONS
 from dcembed.importers.aten.conditions import TAKE_CONDITIONS, Condition
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
 from dcembed.importers.operations import Unsupported
-from dcembed.importers.torch_constants import is_random
+from dcembed.importers.torch_constants import check_size, is_random
 from dcembed.importers.torch_memory import FAILED, Memory
-from dcembed.importers.torch_places import Places
 from dcembed.importers.torch_program import operator_name
 from dcembed.importers.torch_watch import Watch
 from dcembed.network.builder import Tensor
@@ -30,6 +29,13 @@ SHORT_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 RANDOM = "draws random numbers, also at inference; take them out, or make them constants (buffers)"
 JUMPS = "computes with a comparison of values that are computed from the input, which jumps"
 PLACES = "uses the places of the largest or smallest entries, which jump; use the entries themselves (amax, amin)"
+
+
+class Where(Protocol):
+    """Says where a model is while it runs."""
+
+    def at(self, operator: str) -> Layer:
+        """The layer that an operator belongs to."""
 
 
 class Recorder(Watch):
@@ -43,7 +49,7 @@ class Recorder(Watch):
         Where the model is.
     """
 
-    def __init__(self, lowering: Lowering, places: Places) -> None:
+    def __init__(self, lowering: Lowering, places: Where) -> None:
         super().__init__()
         self.memory = Memory(lowering.builder)
         self.rounds = False
@@ -52,6 +58,7 @@ class Recorder(Watch):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        check_size(func, args, kwargs, self._lowering.builder.growth)
         given = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         if not any(self.memory.holds(tensor) for tensor in given):
             if is_random(func):

@@ -30,6 +30,11 @@ class Condition:
 
     above: Tensor
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As that of the value."""
+        return self.above.shape
+
 
 def _above(builder: NetworkBuilder, left: Value, right: Value) -> Condition | Array:
     """left > right; no computed value is infinite, unless a constant in it is."""
@@ -155,10 +160,10 @@ CONDITIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("logical_not", "bitwise_not"), _not),
     "eq": _equal,
     "ne": _not_equal,
-    "isinf": _infinite,
+    **dict.fromkeys(("isinf", "isposinf", "isneginf"), _infinite),
     "isnan": lambda builder, value: np.zeros(value.shape, dtype=bool),
     "isfinite": lambda builder, value: ~_infinite(builder, value),
-    "nan_to_num": lambda builder, value, *args: value,
+    "nan_to_num": lambda builder, value, *args, **kwargs: value,
     "where": where,
     "masked_fill": _masked_fill,
 }
