@@ -13,7 +13,7 @@ import numpy as np
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError
 from dcembed.importers.arrays_ import save_network
-from dcembed.importers.lowering import parse_input_shape
+from dcembed.importers.lowering import parse_input_shape, parse_input_shapes
 from dcembed.importers.request import Request
 from dcembed.network.network import Network
 from dcembed.reading import as_names
@@ -63,7 +63,7 @@ KERAS_FILES = (".keras", ".h5", ".hdf5")
 def load_network(
     model: Any,
     *,
-    input_shape: int | Sequence[int] | None = None,
+    input_shape: int | Sequence[int] | Mapping[str, int | Sequence[int]] | None = None,
     inputs: Sequence[str] | Mapping[str, Any] | None = None,
     outputs: str | Sequence[str] | None = None,
     architecture: Any = None,
@@ -75,7 +75,8 @@ def load_network(
     model
         A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
     input_shape
-        Shape of one point, without the batch axis. Only needed when the model does not say it.
+        Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
+        to their shapes.
     inputs
         Where a model has several inputs: the names of those that become inputs of the network, one after the other. A mapping may give
         values to those that are constants, and None to the others. All inputs by default.
@@ -100,10 +101,10 @@ def load_network(
 
     What cannot be embedded is named, all of it at once.
 
-    >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1)))
+    >>> dcembed.load_network(nn.Sequential(nn.Linear(2, 8), nn.Hardshrink(), nn.Linear(8, 1)))
     Traceback (most recent call last):
     dcembed.errors.UnsupportedLayerError: The torch model has 1 layer that cannot be embedded:
-      layer 1, '1': Tanh
+      layer 1, '1': Hardshrink (jumps by 0.5 at 0.5 (hard shrinkage); only continuous functions can be embedded, such as soft shrinkage)
     ...
     """
     request = _read_request(input_shape, inputs, outputs, architecture)
@@ -121,7 +122,8 @@ def _read_request(input_shape: Any, inputs: Any, outputs: Any, architecture: Any
     logits = isinstance(outputs, str) and outputs == "logits"
     named = [outputs] if isinstance(outputs, str) else outputs
     return Request(
-        input_shape=parse_input_shape(input_shape),
+        input_shape=None if isinstance(input_shape, Mapping) else parse_input_shape(input_shape),
+        input_shapes=parse_input_shapes(input_shape) if isinstance(input_shape, Mapping) else None,
         inputs=None if free is None else as_names(free, "load_network: inputs"),
         fixed=fixed or None,
         outputs=None if named is None or logits else as_names(named, "load_network: outputs"),

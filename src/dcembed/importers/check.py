@@ -9,6 +9,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
+from dcembed.importers.domain import is_inside, is_partial
 from dcembed.network.activations import Activation
 from dcembed.network.affine import Affine
 from dcembed.network.network import Network, preactivations, units
@@ -32,6 +33,11 @@ CAP = 100.0
 FLOOR = 0.1
 # Logistic and softmax values carry an absolute rounding error of their own.
 LINK_TOLERANCE = 1e-12
+# Where something in the network is outside of its domain, it is something else than the framework: nothing is carried through it then, and the
+# values themselves have to agree to this, relative to their size, or the framework gives none.
+OUTSIDE_TOLERANCE = 1e-8
+# Points that have to be left.
+FEWEST_INSIDE = 3
 
 Forward = Callable[[Array], Array]
 
@@ -67,7 +73,7 @@ def check(
     advice
         What a mismatch may come from and what to do; None for what holds for all frameworks.
     """
-    advice = _ADVICE if advice is None else advice
+    advice = (_ADVICE if not is_partial(network) else _ADVICE + _PARTIAL) if advice is None else advice
     points = draw_points(network, precision) if points is None else points
     with np.errstate(all="ignore"):
         ours = network(points)
@@ -79,11 +85,31 @@ def check(
                 f"The imported network gives {received.shape[1]} outputs where the {source} gives {expected.shape[1]}. {advice}"
             )
         difference = np.abs(received - expected).max(axis=1)
+    if is_partial(network):
+        tolerance = _outside(network, points, expected, tolerance, precision, source)
     # A comparison with NaN is false, so a NaN on either side counts as a mismatch.
-    wrong = ~(difference <= tolerance)
+    wrong = ~(difference <= tolerance) & ~np.isposinf(tolerance)
     if wrong.any():
         _raise_mismatch(points, expected, received, difference, tolerance, wrong, source, advice)
     return network
+
+
+def _outside(network: Network, points: Array, expected: Array, tolerance: Array, precision: str, source: str) -> Array:
+    """The tolerance at points where something is not defined or overflows, here or there: infinite where the framework gives no number."""
+    with np.errstate(all="ignore"):
+        inside = is_inside(network, points)
+        defined = np.isfinite(expected).all(axis=1)
+        size = np.maximum(1.0, np.abs(expected).max(axis=1))
+    if (inside & defined).sum() < FEWEST_INSIDE:
+        raise ImportMismatchError(
+            f"The imported network cannot be compared with the {source}: logarithms, roots, quotients or exponentials in it are defined at "
+            f"{int((inside & defined).sum())} of the {len(points)} points that were tried, which are around zero and in its positive part. "
+            "Put a layer before it that maps usual inputs (scaled to around one) to where they are defined."
+        )
+    rounded = np.where(inside, tolerance, max(OUTSIDE_TOLERANCE, CAP * TOLERANCE[precision]) * size)
+    # Numbers of lower precision overflow earlier than here.
+    missing = ~defined & (~inside | (precision != "float64"))
+    return np.where(missing, np.inf, rounded)
 
 
 def draw_points(network: Network, precision: str = "float64") -> Array:
@@ -91,6 +117,8 @@ def draw_points(network: Network, precision: str = "float64") -> Array:
     rng = np.random.default_rng(SEED)
     cloud = [scale * rng.standard_normal((POINTS_PER_SCALE, network.num_inputs)) for scale in SCALES]
     points = np.vstack([np.zeros((1, network.num_inputs)), *cloud, _kink_points(network, rng)])
+    if is_partial(network):
+        points = np.vstack([points, np.abs(points)])
     exact = np.float32 if precision != "float64" else np.float64
     return points.astype(exact).astype(np.float64)
 
@@ -106,8 +134,13 @@ def magnitude(network: Network, points: Array) -> Array:
         largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
         carried.append(_carry(network.activations[index], before[index], total) if index < len(before) else total)
     smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
-    usual: Array = np.maximum(smaller, FLOOR * smaller[np.isfinite(smaller)].max(initial=0.0))
-    return usual
+    usual = smaller[np.isfinite(smaller) & is_inside(network, points)]
+    floor = FLOOR * usual.max(initial=0.0)
+    if is_partial(network) and usual.size:
+        # A single point near a pole does not count for all others.
+        floor = min(floor, float(np.median(usual)) / FLOOR)
+    enough: Array = np.maximum(smaller, floor)
+    return enough
 
 
 def _carry(activation: Activation, before: Array, total: Array) -> Array:
@@ -164,10 +197,17 @@ _ADVICE = (
 )
 
 
+_PARTIAL = (
+    " The model has logarithms, roots or quotients: what goes into a logarithm or a root must not be negative, and a divisor has to keep its "
+    "sign for all inputs."
+)
+
+
 def _raise_mismatch(
     points: Array, expected: Array, received: Array, difference: Array, tolerance: Array, wrong: Array, source: str, advice: str
 ) -> NoReturn:
-    worst = int(np.argmax(np.where(wrong, np.nan_to_num(difference - tolerance, nan=np.inf), -1.0)))
+    with np.errstate(all="ignore"):
+        worst = int(np.argmax(np.where(wrong, np.nan_to_num(difference - tolerance, nan=np.inf), -1.0)))
     raise ImportMismatchError(
         f"The imported network does not reproduce the {source} at {int(wrong.sum())} of {len(points)} points. "
         f"Worst at x = {_show(points[worst])}: the model gives {_show(expected[worst])}, the import {_show(received[worst])}; "

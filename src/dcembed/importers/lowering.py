@@ -7,13 +7,14 @@ has to change. `UNKNOWN` is the stand-in for a value of unknown shape.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dcembed.errors import DcembedError, InputError, NetworkError, UnsupportedLayerError
+from dcembed.importers.advice import advise
 from dcembed.importers.operations import Unsupported, as_tensor
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.growth import UNLIMITED, Growth
@@ -48,11 +49,16 @@ class Lowering:
         Whole shape of the input for one point; None when it is not known, and then only the kinds of the layers are looked at.
     growth
         How large values may become.
+    advice
+        What to do about layers that cannot be embedded; None for what follows from what they are.
     """
 
-    def __init__(self, framework: str, accepted: str, shape: Sequence[int] | None, growth: Growth = UNLIMITED) -> None:
+    def __init__(
+        self, framework: str, accepted: str, shape: Sequence[int] | None, growth: Growth = UNLIMITED, advice: str | None = None
+    ) -> None:
         self._framework = framework
         self._accepted = accepted
+        self._advice = advice
         self._problems: list[str] = []
         self.builder = NetworkBuilder(shape or (1,), growth)
         self.input: Any = UNKNOWN if shape is None else self.builder.input
@@ -101,13 +107,11 @@ class Lowering:
         """Raise one error that names every layer which could not be lowered."""
         if not self._problems:
             return
-        count = "1 layer" if len(self._problems) == 1 else f"{len(self._problems)} layers"
-        lines = "\n".join(f"  {problem}" for problem in self._problems)
-        raise UnsupportedLayerError(
-            f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n"
-            f"Accepted are piecewise-linear layers: {self._accepted}.\n"
-            "Replace what is listed (ReLU or LeakyReLU instead of smooth activations) and retrain, or pass the part of the model before it."
-        )
+        problems = list(dict.fromkeys(self._problems))
+        count = "1 layer" if len(problems) == 1 else f"{len(problems)} layers"
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        advice = self._advice or "\n".join([*advise(problems), f"Accepted are {self._accepted}."])
+        raise UnsupportedLayerError(f"The {self._framework} model has {count} that cannot be embedded:\n{lines}\n{advice}")
 
     def finish(self, output: Any) -> Network:
         """The network that computes `output`."""
@@ -138,11 +142,28 @@ def parse_input_shape(input_shape: int | Sequence[int] | None) -> tuple[int, ...
     return shape
 
 
-def unknown_input(framework: str, reason: str) -> InputError:
+def parse_input_shapes(input_shape: Mapping[Any, Any]) -> dict[str, tuple[int, ...]]:
+    """The user's shapes of several inputs.
+
+    Examples
+    --------
+    >>> parse_input_shapes({"x": 4, "image": (1, 8, 8)})
+    {'x': (4,), 'image': (1, 8, 8)}
+    """
+    shapes = {name: parse_input_shape(shape) for name, shape in input_shape.items()}
+    wrong = [name for name, shape in shapes.items() if shape is None or not isinstance(name, str)]
+    if wrong or not shapes:
+        raise InputError(
+            f"input_shape={dict(input_shape)!r} does not give shapes to names, such as input_shape={{'x': 4, 'image': (1, 8, 8)}}."
+        )
+    return {name: shape for name, shape in shapes.items() if shape is not None}
+
+
+def unknown_input(framework: str, reason: str, example: str = "(4,)") -> InputError:
     """The error that asks for the input shape."""
     return InputError(
         f"The input size of the {framework} model is not known: {reason}. "
-        "Pass the shape of one point without the batch axis, for example load_network(model, input_shape=(4,))."
+        f"Pass the shape of one point without the batch axis, for example load_network(model, input_shape={example})."
     )
 
 

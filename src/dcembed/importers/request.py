@@ -17,6 +17,8 @@ class Request:
     ----------
     input_shape
         Shape of one point, without the batch axis.
+    input_shapes
+        The shapes of several inputs by their names, without the batch axis.
     inputs
         Names of the inputs that are to be inputs of the network, in this order; None for all of them in the order of the model.
     fixed
@@ -35,9 +37,11 @@ class Request:
     outputs: tuple[str, ...] | None = None
     logits: bool = False
     architecture: Any = None
+    input_shapes: Mapping[str, tuple[int, ...]] | None = None
 
     def allow_only(self, kind: str, *names: str) -> None:
         """Raise InputError if something is asked for that models of this kind do not know."""
-        for name in ("inputs", "fixed", "outputs", "architecture"):
+        said = {"fixed": "inputs", "input_shapes": "input_shape with names"}
+        for name in ("inputs", "fixed", "outputs", "architecture", "input_shapes"):
             if name not in names and getattr(self, name) is not None:
-                raise InputError(f"load_network: {'inputs' if name == 'fixed' else name} does not apply to a {kind}. Leave it out.")
+                raise InputError(f"load_network: {said.get(name, name)} does not apply to a {kind}. Leave it out.")

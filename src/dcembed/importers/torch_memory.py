@@ -14,10 +14,14 @@ import torch
 
 from dcembed.arrays import Array
 from dcembed.importers import operations as ops
+from dcembed.importers.aten.conditions import Condition
 from dcembed.importers.lowering import UNKNOWN
 from dcembed.importers.operations import Value
 from dcembed.importers.torch_constants import to_array
 from dcembed.network.builder import NetworkBuilder, Tensor
+
+# The value of what comes after something that cannot be lowered, where nothing can stand in for it.
+FAILED = object()
 
 
 @dataclass
@@ -29,11 +33,17 @@ class _Block:
     owner
         Keeps the memory from being used again for something else.
     value
-        All its numbers in their order, or UNKNOWN.
+        All its numbers in their order, UNKNOWN or FAILED.
+    item
+        How many bytes a number takes.
+    is_condition
+        Whether it is not the numbers that are kept but what is compared with zero to get them.
     """
 
     owner: Any
     value: Any
+    item: int
+    is_condition: bool = False
 
 
 class Memory:
@@ -54,33 +64,37 @@ class Memory:
         return _address(tensor) in self._blocks
 
     def read(self, tensor: torch.Tensor) -> Any:
-        """The value of a tensor: computed, a constant, or UNKNOWN."""
+        """The value of a tensor: computed, a constant, a condition, UNKNOWN or FAILED."""
         block = self._blocks.get(_address(tensor))
-        if block is None or block.value is UNKNOWN:
+        if block is None:
             # A copy: the tensor may be changed in place later.
-            return np.array(to_array(tensor)) if block is None else UNKNOWN
-        return ops.pick(self._builder, block.value, _numbers(tensor))
+            return np.array(to_array(tensor))
+        if block.value is UNKNOWN or block.value is FAILED or block.item != tensor.element_size():
+            return UNKNOWN if block.value is UNKNOWN else FAILED
+        value = ops.pick(self._builder, block.value, _numbers(tensor))
+        return Condition(value) if block.is_condition else value
 
     def write(self, tensor: torch.Tensor, value: Any) -> None:
         """From now on the numbers of `tensor` stand for `value`, in all tensors that share them."""
-        if value is UNKNOWN:
-            self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), UNKNOWN)
+        if value is UNKNOWN or value is FAILED:
+            self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), value, tensor.element_size())
             return
-        own = _flat(self._builder, value)
+        is_condition = isinstance(value, Condition)
+        own = _flat(self._builder, value.above if is_condition else value)
         numbers = _numbers(tensor).reshape(-1)
         size = _size(tensor)
         if not np.array_equal(numbers, np.arange(size)):
             own = self._replace(tensor, numbers, own)
-        self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), own)
+        self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), own, tensor.element_size(), is_condition)
 
     def _replace(self, tensor: torch.Tensor, numbers: Array, own: Tensor) -> Tensor:
         """All numbers of the memory, some of them replaced."""
-        whole = tensor.detach().as_strided((_size(tensor),), (1,), 0)
-        before = self.read(whole)
-        before = _flat(
-            self._builder,
-            np.zeros(_size(tensor)) if before is UNKNOWN else np.nan_to_num(before) if not isinstance(before, Tensor) else before,
+        whole = self.read(tensor.detach().as_strided((_size(tensor),), (1,), 0))
+        # Memory that nothing was written to yet may hold anything.
+        known = (
+            whole if isinstance(whole, Tensor) else np.zeros(_size(tensor)) if whole is UNKNOWN or whole is FAILED else np.nan_to_num(whole)
         )
+        before = _flat(self._builder, known)
         entries = np.arange(before.affine.num_rows)
         entries[numbers] = before.affine.num_rows + np.arange(numbers.size)
         return ops.pick(self._builder, self._builder.concat([before, own]), entries)

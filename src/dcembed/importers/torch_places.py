@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import nn
 
 from dcembed.importers.lowering import Layer
 
+# What users call operators that have other names inside of torch.
+_NAMES = {"_to_copy": "Tensor.to", "_local_scalar_dense": "Tensor.item", "_softmax": "torch.softmax", "_log_softmax": "torch.log_softmax"}
 # Modules that hold others and do nothing themselves.
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 
@@ -27,7 +30,6 @@ class Places:
         self._model = model
         self._names = {module: name for name, module in model.named_modules()}
         self._running: list[nn.Module] = []
-        self._layer: tuple[Any, ...] | None = None
         self._count = -1
         # The innermost module that an exception came from.
         self.failed: nn.Module | None = None
@@ -36,7 +38,8 @@ class Places:
     def followed(self) -> Iterator[None]:
         """Follow the model as long as this lasts."""
         handles = []
-        for module in self._names:
+        # Scripted modules have no hooks.
+        for module in (module for module in self._names if not isinstance(module, torch.jit.ScriptModule)):
             handles.append(module.register_forward_pre_hook(self._enter, prepend=True))
             handles.append(module.register_forward_hook(self._leave, always_call=True))
         try:
@@ -46,8 +49,9 @@ class Places:
                 handle.remove()
 
     def _enter(self, module: nn.Module, args: Any) -> None:
+        if _is_layer(module) and not any(map(_is_layer, self._running)):
+            self._count += 1
         self._running.append(module)
-        self._layer = None
 
     def _leave(self, module: nn.Module, args: Any, output: Any) -> None:
         # An exception leaves the innermost module first, without an output.
@@ -55,12 +59,11 @@ class Places:
             self.failed = module
         while self._running and self._running.pop() is not module:
             continue
-        self._layer = None
 
-    @property
-    def module(self) -> nn.Module | None:
-        """The innermost module that is running."""
-        return self._running[-1] if self._running else None
+    def last(self) -> Layer:
+        """The layer from which an exception came."""
+        assert self.failed is not None
+        return Layer(max(self._count, 0), self._names[self.failed] or "model", type(self.failed).__name__)
 
     def where(self) -> str:
         """The innermost module from which an exception came, for messages."""
@@ -71,13 +74,11 @@ class Places:
     def at(self, operator: str) -> Layer:
         """The layer that an operator belongs to: a layer of torch.nn that is running, or the operator itself."""
         layers = [module for module in self._running if _is_layer(module)]
-        key = (layers[0],) if layers else (self.module, operator, self._count)
-        if self._layer != key:
-            self._count += 1
-            self._layer = key if layers else None
         if layers:
-            return Layer(self._count, self._names[layers[0]] or "model", type(layers[0]).__name__)
-        return Layer(self._count, (self._names[self.module] if self.module is not None else "") or "model", f"torch.{operator}")
+            return Layer(self._count, self._names[layers[-1]] or "model", type(layers[-1]).__name__)
+        self._count += 1
+        name = self._names[self._running[-1]] if self._running else ""
+        return Layer(self._count, name or "model", _NAMES.get(operator, f"torch.{operator}"))
 
 
 def _is_layer(module: nn.Module) -> bool:
@@ -86,4 +87,4 @@ def _is_layer(module: nn.Module) -> bool:
 
 def has_layers(model: nn.Module) -> bool:
     """Whether there is anything in a model but containers."""
-    return any(_is_layer(module) for module in model.modules()) or not isinstance(model, _CONTAINERS)
+    return not all(isinstance(module, _CONTAINERS) for module in model.modules())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,22 +16,26 @@ from torch.utils import _pytree as pytree
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS, REASONS
+from dcembed.importers.aten.conditions import TAKE_CONDITIONS, Condition
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
 from dcembed.importers.operations import Unsupported
-from dcembed.importers.torch_constants import is_random
-from dcembed.importers.torch_memory import Memory
-from dcembed.importers.torch_places import Places
+from dcembed.importers.torch_constants import check_size, is_random
+from dcembed.importers.torch_memory import FAILED, Memory
 from dcembed.importers.torch_program import operator_name
 from dcembed.importers.torch_watch import Watch
 from dcembed.network.builder import Tensor
 
 SHORT_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 RANDOM = "draws random numbers, also at inference; take them out, or make them constants (buffers)"
+JUMPS = "computes with a comparison of values that are computed from the input, which jumps"
 PLACES = "uses the places of the largest or smallest entries, which jump; use the entries themselves (amax, amin)"
 
 
-class DependsOnData(UnsupportedLayerError):
-    """The forward pass reads a number that depends on the input."""
+class Where(Protocol):
+    """Says where a model is while it runs."""
+
+    def at(self, operator: str) -> Layer:
+        """The layer that an operator belongs to."""
 
 
 class Recorder(Watch):
@@ -45,7 +49,7 @@ class Recorder(Watch):
         Where the model is.
     """
 
-    def __init__(self, lowering: Lowering, places: Places) -> None:
+    def __init__(self, lowering: Lowering, places: Where) -> None:
         super().__init__()
         self.memory = Memory(lowering.builder)
         self.rounds = False
@@ -54,10 +58,11 @@ class Recorder(Watch):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        check_size(func, args, kwargs, self._lowering.builder.growth)
         given = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         if not any(self.memory.holds(tensor) for tensor in given):
             if is_random(func):
-                self._lowering.apply(self._places.at(operator_name(func)), partial(_refuse, RANDOM))
+                self._lowering.apply(self._places.at(operator_name(func)), partial(refuse, RANDOM))
             return func(*args, **kwargs)
         simpler = None if _is_known(func) else _decomposition(func)
         if simpler is not None:
@@ -80,14 +85,15 @@ class Recorder(Watch):
 
     def _lower(self, func: Any, values: Any, result: Any, changed: torch.Tensor | None) -> None:
         args, kwargs = values
+        if not func._schema.returns:
+            # An assertion: it ran, and there is nothing of it.
+            return
         layer = self._places.at(operator_name(func))
         tensors = pytree.tree_leaves(result)
         if changed is None and not any(isinstance(leaf, torch.Tensor) for leaf in tensors):
             raise _depends_on_data(layer)
         self.rounds |= any(leaf in SHORT_FLOATS for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype))
-        count = self._lowering.num_problems
-        lowered = self._lowering.apply(layer, _find(func, args, kwargs), *args, **kwargs)
-        failed = self._lowering.num_problems > count
+        lowered, failed = self._apply(layer, func, args, kwargs)
         if changed is not None:
             self._keep(layer, changed, lowered, failed)
             return
@@ -96,14 +102,28 @@ class Recorder(Watch):
             if isinstance(tensor, torch.Tensor):
                 self._keep(layer, tensor, parts[index] if index < len(parts) else UNKNOWN, failed)
 
+    def _apply(self, layer: Layer, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, bool]:
+        """What an operator gives, and whether it cannot be lowered."""
+        leaves = pytree.tree_leaves((args, kwargs))
+        if any(leaf is FAILED for leaf in leaves):
+            return None, True
+        count = self._lowering.num_problems
+        if any(leaf is UNKNOWN for leaf in leaves):
+            self._lowering.apply(layer, partial(refuse, PLACES))
+            return None, True
+        jumps = any(isinstance(leaf, Condition) for leaf in leaves) and operator_name(func).removesuffix("_") not in TAKE_CONDITIONS
+        lowered = self._lowering.apply(layer, partial(refuse, JUMPS) if jumps else _find(func), *args, **kwargs)
+        return lowered, self._lowering.num_problems > count
+
     def _keep(self, layer: Layer, tensor: torch.Tensor, value: Any, failed: bool) -> None:
         if failed:
-            value = self._stand_in(tensor)
+            value = self._stand_in(tensor) if tensor.is_floating_point() else FAILED
         elif value is None:
             value = UNKNOWN
-        if value is not UNKNOWN and ops.shape_of(value) != tuple(tensor.shape):
-            raise NetworkError(f"At {layer}. It was read as a value of shape {ops.shape_of(value)} where torch has {tuple(tensor.shape)}.")
-        if isinstance(value, Tensor) or value is UNKNOWN or self.memory.holds(tensor):
+        shape = None if value is UNKNOWN or value is FAILED else ops.shape_of(value.above if isinstance(value, Condition) else value)
+        if shape is not None and shape != tuple(tensor.shape):
+            raise NetworkError(f"At {layer}. It was read as a value of shape {shape} where torch has {tuple(tensor.shape)}.")
+        if not isinstance(value, np.ndarray | np.generic) or self.memory.holds(tensor):
             self.memory.write(tensor, value)
 
     def _stand_in(self, tensor: torch.Tensor) -> Tensor:
@@ -129,21 +149,20 @@ def _decomposition(func: Any) -> Callable[..., Any] | None:
     return decomposition_table.get(func) or (func.decompose if func._can_decompose() else None)
 
 
-def _find(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any] | None:
+def _find(func: Any) -> Callable[..., Any] | None:
     name = operator_name(func)
-    if any(leaf is UNKNOWN for leaf in pytree.tree_leaves((args, kwargs))):
-        return partial(_refuse, PLACES)
     if _known(name) is None and (name in REASONS or is_random(func)):
-        return partial(_refuse, REASONS.get(name, RANDOM))
+        return partial(refuse, REASONS.get(name, RANDOM))
     return _known(name)
 
 
-def _refuse(reason: str, builder: Any, *args: Any, **kwargs: Any) -> Any:
+def refuse(reason: str, builder: Any, *args: Any, **kwargs: Any) -> Any:
+    """An operation that cannot be done, and why."""
     raise Unsupported(reason)
 
 
-def _depends_on_data(layer: Layer) -> DependsOnData:
-    return DependsOnData(
+def _depends_on_data(layer: Layer) -> UnsupportedLayerError:
+    return UnsupportedLayerError(
         f"At {layer}. The forward pass reads a number that depends on the input (a branch, a loop, .item() or .tolist()), so it is another "
         "function for other inputs. Accepted are branches by shapes and settings. Write what the branch does by torch.where with a constant "
         "condition, maximum, minimum or clamp, or pass the part of the model that does without."

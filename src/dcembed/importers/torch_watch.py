@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -20,12 +21,15 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
 
 
 @contextmanager
-def plain_kernels() -> Iterator[None]:
-    """Without kernels that do several layers at once, which are faster but say nothing of what they do."""
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
+def plain_torch() -> Iterator[None]:
+    """Torch without gradients, and without kernels that do several layers at once."""
+    attention: Any = getattr(torch.backends, "mha", None)
+    fast = attention is not None and attention.get_fastpath_enabled()
+    if fast:
+        attention.set_fastpath_enabled(False)
     try:
         with torch.no_grad():
             yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
+        if fast:
+            attention.set_fastpath_enabled(True)

@@ -1,0 +1,60 @@
+"""What to do about layers that cannot be embedded: what helps is different for a jump, for an index and for a layer nobody knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# Words in what is refused, and what helps then. The first row that fits a problem is the one for it.
+_ADVICE: tuple[tuple[str, str], ...] = (
+    (
+        r"random|dropout|training|evaluation mode",
+        "Nothing random can be embedded: put the model into evaluation mode (model.eval()), and take random layers out of it.",
+    ),
+    (
+        r"lookup|looks up|index|embedding|categor|one.?hot",
+        "An index is no number that can be optimized over: give that input a value (inputs={'name': value, ...}), or take its one-hot code as "
+        "input, for which a table is a linear layer.",
+    ),
+    (
+        r"with the batch|running stat|mixes|batch axis",
+        "A layer that looks at the whole batch is no function of one point: use statistics from training (running mean and variance), or a "
+        "normalization of each point (layer, group or instance normalization).",
+    ),
+    (
+        r"jump|not continuous|discontinu|round|floor|ceil|sign\b|argmax|argmin|compare|hard.?shrink|step\b|threshold",
+        "A jump cannot be embedded: pass the part of the model before it and write the jump in the optimization model with a binary variable, "
+        "or use a continuous layer in its place (clamp, soft shrinkage, hard sigmoid, softmax) and retrain.",
+    ),
+    (
+        r"complex|fft|fourier",
+        "Complex numbers are not known here: a Fourier transform of a real value is a linear map, so write it as two products with constant "
+        "matrices.",
+    ),
+    (
+        r"lambda|custom|code",
+        "Code that is part of a model is not run: write it with layers that are known, or compute it before the model.",
+    ),
+)
+
+_OTHERWISE = "Replace what is listed by layers that are accepted, or pass the part of the model before it."
+
+
+def advise(problems: Sequence[str]) -> list[str]:
+    """One sentence for every kind of problem, in the order in which they come.
+
+    Examples
+    --------
+    >>> advise(["layer 3, 'head': ArgMax"])[0].partition(":")[0]
+    'A jump cannot be embedded'
+    >>> advise(["layer 3, 'head': Zeta"])
+    ['Replace what is listed by layers that are accepted, or pass the part of the model before it.']
+    """
+    return list(dict.fromkeys(_advise_one(problem) for problem in problems))
+
+
+def _advise_one(problem: str) -> str:
+    # What the user calls a layer says nothing of what it is.
+    _, _, said = problem.partition("': ")
+    words = (said or problem).lower()
+    return next((advice for pattern, advice in _ADVICE if re.search(pattern, words)), _OTHERWISE)
