@@ -153,7 +153,7 @@ def test_everything_is_named_at_once():
         ),
         (KMeans(2, n_init=1), "'KMeans': KMeans"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_regressors_and_transformers(model, words):
     assert words in refused(model)
@@ -170,7 +170,7 @@ def test_regressors_and_transformers(model, words):
         (VotingClassifier([("a", LogisticRegression())], voting="soft"), "has no scores; pass outputs='probabilities'"),
         (BaggingClassifier(LogisticRegression(), n_estimators=2), "has no scores; pass outputs='probabilities'"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_classifiers(model, words):
     assert words in refused(model, CLASSES)
