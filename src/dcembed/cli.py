@@ -282,7 +282,6 @@ def _closing_line(result: Result) -> str:
 
 def _info(arguments: argparse.Namespace) -> int:
     from dcembed.importers import load_network
-    from dcembed.network.activations import RELU
 
     path = Path(arguments.network)
     try:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError, UnsupportedLayerError
+from dcembed.importers.archives import holds_script
 from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape, parse_input_shapes
 from dcembed.importers.request import Request
@@ -44,12 +45,20 @@ class Importer:
     accepts: str
 
 
+# Files that may hold TorchScript, the code of a model as text; most of them are pickles.
+TORCHSCRIPT = (".pt", ".pth", ".ts", ".jit", ".torchscript")
+
 # Keras comes before torch: with the torch backend a Keras model is a torch module as well.
 IMPORTERS = (
     Importer(
         "keras", "keras", (".keras", ".h5", ".hdf5"), "Keras 3: a keras.Model, or the path of a .keras or .h5 file of layers of Keras"
     ),
-    Importer("torch", "torch", (), "PyTorch: nn.Sequential and other nn.Module"),
+    Importer(
+        "torch",
+        "torch",
+        (".pt2", *TORCHSCRIPT),
+        "PyTorch: nn.Sequential and other nn.Module, a program of torch.export or the path of a .pt2 file, TorchScript live or in a file",
+    ),
     Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
     Importer("sklearn", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
@@ -74,7 +83,8 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`), or a Network, which is returned unchanged.
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`, `.pt2`, `.pt` of
+        TorchScript), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
         to their shapes.
@@ -187,7 +197,7 @@ def _check_file(path: Path) -> None:
 
 
 def _refuse_code(path: Path, suffix: str) -> None:
-    if suffix in PICKLES:
+    if suffix in PICKLES and not (suffix in TORCHSCRIPT and holds_script(path)):
         raise InputError(
             f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. If you trust it, open it "
             f'yourself and pass the live model to load_network; dcembed.save_network(dcembed.load_network(model), "{path.stem}.npz") keeps it '

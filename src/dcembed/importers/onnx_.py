@@ -134,7 +134,9 @@ def _check_shapes(model: _Model) -> None:
 
 def _result(values: Values, name: str) -> Any:
     if values.get(name, UNKNOWN) is UNKNOWN:
-        raise NetworkError(f"The output '{name}' of the ONNX graph is not computed by any node, or only by one that gives it when asked for.")
+        raise NetworkError(
+            f"The output '{name}' of the ONNX graph is not computed by any node, or only by one that gives it when asked for."
+        )
     return values[name]
 
 

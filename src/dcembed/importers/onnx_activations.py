@@ -85,16 +85,18 @@ def shrink(builder: NetworkBuilder, x: Value, bias: float = 0.0, lambd: float = 
     return ops.shrink(builder, x, lambd, bias)
 
 
-def clip(
-    builder: NetworkBuilder, x: Value, low: Any = None, high: Any = None, min: float | None = None, max: float | None = None
-) -> Value:
+def clip(builder: NetworkBuilder, x: Value, low: Any = None, high: Any = None, min: float | None = None, max: float | None = None) -> Value:
     """The limits are attributes before opset 11 and inputs since."""
     return ops.clip(builder, x, _limit(min if low is None else low), _limit(max if high is None else high))
 
 
 def _limit(value: Any) -> Any:
     """The largest single-precision number, which exporters write where there is no limit, is no limit."""
-    if isinstance(value, float | np.ndarray) and np.size(value) == 1 and abs(float(np.reshape(value, ()))) >= float(np.finfo(np.float32).max):
+    if (
+        isinstance(value, float | np.ndarray)
+        and np.size(value) == 1
+        and abs(float(np.reshape(value, ()))) >= float(np.finfo(np.float32).max)
+    ):
         return None
     return value
 

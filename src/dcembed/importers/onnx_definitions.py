@@ -25,7 +25,10 @@ def definitions(opsets: Mapping[str, int]) -> list[type[OpRun]]:
     """The classes to be used by a ReferenceEvaluator for a model of these opsets."""
     version = opsets.get("", 1)
     named = {name: function for before, table in _SINCE.items() if version < before for name, function in table.items()}
-    return [*(_define(name, function) for name, function in named.items()), *(_define(name, function, "ai.onnx.ml") for name, function in _TABLES.items())]
+    return [
+        *(_define(name, function) for name, function in named.items()),
+        *(_define(name, function, "ai.onnx.ml") for name, function in _TABLES.items()),
+    ]
 
 
 def _define(name: str, function: Definition, domain: str = "") -> type[OpRun]:
@@ -173,7 +176,9 @@ def _inner(x: Array) -> tuple[int, ...]:
 def _cut(x: Array, windows: Windows, fill: float) -> Array:
     """The entries of every window, its axes behind those of the value."""
     needed = [(count - 1) * stride + extent for count, stride, extent in zip(windows.counts, windows.strides, windows.extents, strict=True)]
-    around = [(first, max(last, reach - size - first)) for (first, last), reach, size in zip(windows.pads, needed, x.shape[2:], strict=True)]
+    around = [
+        (first, max(last, reach - size - first)) for (first, last), reach, size in zip(windows.pads, needed, x.shape[2:], strict=True)
+    ]
     wide = np.pad(x, ((0, 0), (0, 0), *around), constant_values=fill)
     axes = tuple(range(2, x.ndim))
     view = sliding_window_view(wide, windows.extents, axis=axes)
@@ -199,11 +204,16 @@ def _conv_transpose(
     """Every entry adds its multiple of the kernel to the result."""
     num = x.ndim - 2
     steps, gaps, extra = (strides or [1] * num), (dilations or [1] * num), (output_padding or [0] * num)
-    full = [(size - 1) * step + (taps - 1) * gap + 1 for size, step, taps, gap in zip(x.shape[2:], steps, weight.shape[2:], gaps, strict=True)]
+    full = [
+        (size - 1) * step + (taps - 1) * gap + 1 for size, step, taps, gap in zip(x.shape[2:], steps, weight.shape[2:], gaps, strict=True)
+    ]
     parts = np.split(x, group, axis=1), np.split(weight, group, axis=0)
     total = np.zeros((x.shape[0], weight.shape[1] * group, *full))
     for place in np.ndindex(*weight.shape[2:]):
-        spot = tuple(slice(tap * gap, tap * gap + (size - 1) * step + 1, step) for tap, gap, size, step in zip(place, gaps, x.shape[2:], steps, strict=True))
+        spot = tuple(
+            slice(tap * gap, tap * gap + (size - 1) * step + 1, step)
+            for tap, gap, size, step in zip(place, gaps, x.shape[2:], steps, strict=True)
+        )
         pieces = [np.einsum("nc...,cm->nm...", part, block[(..., *place)]) for part, block in zip(*parts, strict=True)]
         total[(slice(None), slice(None), *spot)] += np.concatenate(pieces, axis=1)
     same = auto_pad in ("SAME_UPPER", "SAME_LOWER")
@@ -243,9 +253,7 @@ def _lp_normalization(x: Array, axis: int = -1, p: int = 2) -> Array:
     return x / np.linalg.norm(x, p, axis=axis, keepdims=True)
 
 
-def _group_norm(
-    x: Array, gamma: Array, beta: Array, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
-) -> Array:
+def _group_norm(x: Array, gamma: Array, beta: Array, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1) -> Array:
     """The reference rounds to single precision."""
     groups = x.reshape(x.shape[0], num_groups, -1)
     centred = groups - groups.mean(axis=2, keepdims=True)
@@ -337,9 +345,7 @@ def _flat_softmax(function: Callable[..., Array]) -> Definition:
     return run
 
 
-def _batch_norm(
-    x: Array, gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float = 1e-5, **training: Any
-) -> Array:
+def _batch_norm(x: Array, gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float = 1e-5, **training: Any) -> Array:
     """The reference takes `momentum` for a sign of training."""
     shape = (-1, *(1,) * (x.ndim - 2))
     value: Array = (x - mean.reshape(shape)) / np.sqrt(variance.reshape(shape) + epsilon) * gamma.reshape(shape) + beta.reshape(shape)

@@ -17,7 +17,19 @@ from dcembed.network.growth import Growth
 
 # What comes out of these is not the same twice, or is the business of the walk: subgraphs, and what is left out at inference.
 NOT_FOLDED = frozenset(
-    "Bernoulli Dropout If Loop Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike Scan SequenceMap".split()
+    [
+        "Bernoulli",
+        "Dropout",
+        "If",
+        "Loop",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Scan",
+        "SequenceMap",
+    ]
 )
 FOLDED_DOMAINS = ("", "ai.onnx.ml")
 # Constants of more entries than this are no shapes, and are not shown to onnx when it is asked how large a result becomes.
@@ -55,7 +67,9 @@ def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, i
     imports = [helper.make_opsetid(domain, number) for domain, number in opsets.items()]
     try:
         schema = onnx.defs.get_schema(node.op_type, version, node.domain)
-        types = {name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in named.items()}
+        types = {
+            name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in named.items()
+        }
         shown = {name: numpy_helper.from_array(array, name) for name, array in named.items() if array.size <= MOST_SHOWN}
         results = onnx.shape_inference.infer_node_outputs(schema, node, types, shown, opset_imports=imports)
     except Exception as error:

@@ -29,9 +29,7 @@ def conv(
     """A convolution with constant weights."""
     kernel = ops.as_constant(weight, "the weight")
     windows = read_windows(ops.shape_of(x)[2:], kernel.shape[2:], **where)
-    return ops.convolve(
-        builder, x, kernel, bias, stride=windows.strides, padding=windows.pads, dilation=windows.dilations, groups=group
-    )
+    return ops.convolve(builder, x, kernel, bias, stride=windows.strides, padding=windows.pads, dilation=windows.dilations, groups=group)
 
 
 def conv_transpose(

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from dcembed.errors import NetworkError
+from dcembed.importers.archives import strip_folder
 from dcembed.importers.torch_pickles import read_pickle, tensor_from_bytes
 
 # Of torch.export; the numbers are those of the format, not of torch itself.
@@ -56,18 +57,11 @@ def open_archive(path: Path) -> Archive:
     """Read all members of an archive into memory."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return Archive(path, _strip({info.filename: _read(archive, info, path) for info in archive.infolist() if not info.is_dir()}))
+            return Archive(
+                path, strip_folder({info.filename: _read(archive, info, path) for info in archive.infolist() if not info.is_dir()})
+            )
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise NetworkError(f"{path} is not a readable archive of torch: {error}. Write it again, or check the download.") from error
-
-
-def list_members(path: Path) -> frozenset[str]:
-    """The names in an archive, without the folder; none if the file is not an archive."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return frozenset(_strip(dict.fromkeys(archive.namelist(), b"")))
-    except (zipfile.BadZipFile, OSError, ValueError):
-        return frozenset()
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
@@ -80,18 +74,11 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
     return archive.read(info)
 
 
-def _strip(members: dict[str, bytes]) -> dict[str, bytes]:
-    folders = {name.partition("/")[0] for name in members if "/" in name}
-    if len(folders) != 1 or any("/" not in name for name in members):
-        return members
-    return {name.partition("/")[2]: content for name, content in members.items()}
-
-
 def read_nested(content: bytes, where: str) -> Any:
     """What torch.save wrote into a member: an archive in the archive, with a pickle of tensors."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = _strip({info.filename: _read(archive, info, Path(where)) for info in archive.infolist()})
+            members = strip_folder({info.filename: _read(archive, info, Path(where)) for info in archive.infolist()})
     except zipfile.BadZipFile as error:
         raise NetworkError(f"{where} is not what torch.save writes: {error}. Write it again.") from error
     inner = Archive(Path(where), members)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dcembed.importers.torch_program import operator_name
+from dcembed.importers.torch_program import operator_name, recorded_sizes
 
 # Operators with sizes among their arguments, and which argument it is.
 _RESHAPES = {"view": 1, "_unsafe_view": 1, "reshape": 1, "_reshape_alias": 1, "view_copy": 1}
@@ -59,7 +59,7 @@ class FixedBatch:
 
     def note(self, node: fx.Node, value: Any) -> None:
         """Remember where the points are in the value of a node."""
-        sizes = _recorded(node)
+        sizes = recorded_sizes(node)
         if self._size is None or sizes is None or not isinstance(value, torch.Tensor) or not self._depends(value):
             return
         axis = _batch_axis(value.shape, sizes)
@@ -76,7 +76,7 @@ class FixedBatch:
         self._position[node] = (before, inside)
 
     def _expand(self, source: fx.Node, shape: Sequence[int], sizes: list[Any]) -> list[Any]:
-        axis = _batch_axis(shape, _recorded(source))
+        axis = _batch_axis(shape, recorded_sizes(source))
         if axis is not None:
             sizes[len(sizes) - len(shape) + axis] = shape[axis]
         return sizes
@@ -102,14 +102,6 @@ def _shrink(sizes: list[Any], batch: int, own: Sequence[int]) -> list[Any]:
         if size == batch and padded[axis] == 1:
             return [*sizes[:axis], 1, *sizes[axis + 1 :]]
     return sizes
-
-
-def _recorded(node: fx.Node) -> tuple[int | None, ...] | None:
-    """The shape that a value had when the graph was made; None where nothing says it."""
-    if "sizes" in node.meta:
-        return tuple(node.meta["sizes"])
-    value = node.meta.get("val")
-    return tuple(value.shape) if isinstance(value, torch.Tensor) else None
 
 
 def _batch_axis(shape: Sequence[int], sizes: Sequence[int | None] | None) -> int | None:

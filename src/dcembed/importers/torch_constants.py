@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
 
 from dcembed.network.growth import Growth
 
@@ -31,13 +32,19 @@ def check_size(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], grow
     """
     if growth.most is None:
         return
+    with _disable_current_modes():
+        made = pytree.tree_leaves(_without_numbers(target, args, kwargs))
+    for tensor in made:
+        if isinstance(tensor, torch.Tensor):
+            growth.check(tensor.numel(), f"A value of shape {tuple(tensor.shape)}")
+
+
+def _without_numbers(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What an operator gives, as tensors that have sizes and nothing else; None if it needs numbers for it."""
     args, kwargs = pytree.tree_map(lambda leaf: leaf.to("meta") if isinstance(leaf, torch.Tensor) else leaf, (tuple(args), dict(kwargs)))
     if any(argument.name == "device" for argument in target._schema.arguments):
         kwargs = {**kwargs, "device": torch.device("meta")}
     try:
-        made = pytree.tree_leaves(target(*args, **kwargs))
+        return target(*args, **kwargs)
     except (NotImplementedError, RuntimeError):
-        return
-    for tensor in made:
-        if isinstance(tensor, torch.Tensor):
-            growth.check(tensor.numel(), f"A value of shape {tuple(tensor.shape)}")
+        return None

@@ -82,7 +82,7 @@ class _Reading:
 
 def load_program(program: Program, request: Request, growth: Growth = UNLIMITED) -> Network:
     """Lower a program, and compare the network with the program itself."""
-    outputs = _choose_outputs(program, request)
+    outputs = choose_outputs(program, request)
     layouts = read_layouts(program, request)
     try:
         reading = _read(program, layouts.likely, outputs, growth)
@@ -95,7 +95,8 @@ def load_program(program: Program, request: Request, growth: Growth = UNLIMITED)
         return found
 
 
-def _choose_outputs(program: Program, request: Request) -> list[int]:
+def choose_outputs(program: Program, request: Request) -> list[int]:
+    """The numbers of those that the user names, or of all that are computed."""
     leaves = returned(program.code)
     if request.outputs is None:
         chosen = [index for index, leaf in enumerate(leaves) if isinstance(leaf, fx.Node)]
@@ -149,7 +150,9 @@ def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set
     for source, tensor in zip(layout.sources, inputs, strict=True):
         if source.value is None:
             part = layout.parts[source.name]
-            value = ops.select(lowering.builder, lowering.builder.input, lambda entries, part=part, shape=tensor.shape: entries[part].reshape(shape))
+            value = ops.select(
+                lowering.builder, lowering.builder.input, lambda entries, part=part, shape=tensor.shape: entries[part].reshape(shape)
+            )
             recorder.memory.write(tensor, value)
     with plain_torch(), recorder:
         leaves = run(program.code, inputs, double, nodes, steps)

@@ -140,7 +140,7 @@ def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[s
 
 def _require_numbers(program: Program, order: Sequence[str]) -> None:
     if not order:
-        raise NetworkError(f"The program has no input that a point could be made of; one at least is needed.")
+        raise NetworkError("The program has no input that a point could be made of; one at least is needed.")
     whole = [entry for entry in program.inputs if entry.name in order and entry.dtype is not None and not entry.dtype.is_floating_point]
     if whole:
         raise InputError(

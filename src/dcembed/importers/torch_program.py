@@ -19,8 +19,17 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 # Operators that only look at values.
 ASSERTIONS = frozenset(
-    """_assert _assert_scalar _assert_async _assert_tensor_metadata _functional_assert_scalar _functional_assert_async
-    sym_constrain_range sym_constrain_range_for_size _functional_sym_constrain_range""".split()
+    [
+        "_assert",
+        "_assert_scalar",
+        "_assert_async",
+        "_assert_tensor_metadata",
+        "_functional_assert_scalar",
+        "_functional_assert_async",
+        "sym_constrain_range",
+        "sym_constrain_range_for_size",
+        "_functional_sym_constrain_range",
+    ]
 )
 # Those that set a mode for a graph in the graph, and which of their arguments it is.
 WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
@@ -102,6 +111,14 @@ def operator_name(target: Any) -> str:
     return str(getattr(target, "__name__", target))
 
 
+def recorded_sizes(node: fx.Node) -> tuple[int | None, ...] | None:
+    """The shape that a value had when the graph was made, None for free sizes; None where nothing says it."""
+    if "sizes" in node.meta:
+        return tuple(node.meta["sizes"])
+    value = node.meta.get("val")
+    return tuple(size if isinstance(size, int) else None for size in value.shape) if isinstance(value, torch.Tensor) else None
+
+
 def name_outputs(structure: Any) -> tuple[str, ...]:
     """The names of all values in what a model returns: keys of dictionaries, numbers in tuples, joined by dots.
 
@@ -166,12 +183,24 @@ def run(code: Code, inputs: Sequence[Any], double: bool, nodes: set[fx.Node] | N
         elif node.op == "get_attr":
             values[node] = _own(code.attributes[str(node.target)], double)
         elif node.op == "call_function" and operator_name(node.target) not in ASSERTIONS:
-            args, kwargs = (fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs))
+            args, kwargs = (
+                fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs)
+            )
             args = args if steps is None else steps.before(node, args)
-            values[node] = _call(node.target, args, kwargs, double, steps)
+            values[node] = _squeeze(node, args) if node.target is _SQUEEZE else _call(node.target, args, kwargs, double, steps)
         if steps is not None and node in values:
             steps.after(node, values[node])
     return [values.get(item) if isinstance(item, fx.Node) else item for item in returned(code)]
+
+
+_SQUEEZE = torch.ops.aten.squeeze.default
+
+
+def _squeeze(node: fx.Node, args: Sequence[Any]) -> torch.Tensor:
+    """Without the axes that had size 1 when the graph was made: one point is a batch of size 1, and is one still."""
+    sizes = recorded_sizes(node.all_input_nodes[0])
+    squeezed: torch.Tensor = args[0].squeeze() if sizes is None else args[0].squeeze(tuple(k for k, size in enumerate(sizes) if size == 1))
+    return squeezed
 
 
 def _own(value: Any, double: bool) -> Any:

@@ -25,7 +25,27 @@ from dcembed.importers.torch_safety import Refused, find_operator
 # Functions of sizes that are not known when a model is exported.
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     f"_operator.{name}": getattr(operator, name)
-    for name in "eq ne le ge lt gt neg pos mul add sub floordiv truediv mod pow and_ or_ not_ getitem".split()
+    for name in [
+        "eq",
+        "ne",
+        "le",
+        "ge",
+        "lt",
+        "gt",
+        "neg",
+        "pos",
+        "mul",
+        "add",
+        "sub",
+        "floordiv",
+        "truediv",
+        "mod",
+        "pow",
+        "and_",
+        "or_",
+        "not_",
+        "getitem",
+    ]
 } | {
     "math.trunc": math.trunc,
     "math.ceil": math.ceil,

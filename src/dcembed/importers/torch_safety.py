@@ -29,7 +29,22 @@ class Refused:
 
 # Words in the schemas of operators that compute: how to round, to pad, to approximate.
 _WORDS = frozenset(
-    "approximate compute_mode driver equation indexing interpolation mode norm padding pad_mode reduce rounding_mode side UPLO".split()
+    [
+        "approximate",
+        "compute_mode",
+        "driver",
+        "equation",
+        "indexing",
+        "interpolation",
+        "mode",
+        "norm",
+        "padding",
+        "pad_mode",
+        "reduce",
+        "rounding_mode",
+        "side",
+        "UPLO",
+    ]
 )
 # They make constants.
 _MAKERS = frozenset(

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from dcembed.errors import InputError
+from dcembed.errors import InputError, UnsupportedLayerError
 from dcembed.importers.lowering import unknown_input
 from dcembed.importers.request import Request
 from dcembed.importers.torch_arguments import Arguments, Shapes
@@ -185,6 +185,9 @@ def _try(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dt
     try:
         with plain_torch(), places.followed(), counter:
             arguments.call(model, inputs, dtype)
+    except UnsupportedLayerError:
+        # Of code that is not run, whatever the sizes are.
+        raise
     except Exception as error:
         text = f"at {places.where()}: {type(error).__name__}: {error}"
         return _Failure(counter.progress, counter.sizes, places.failed, text)

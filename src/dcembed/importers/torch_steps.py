@@ -58,5 +58,3 @@ def _modules(node: fx.Node) -> list[tuple[str, str]]:
     """The modules that a node was traced in, outermost first: their names in the model and their classes."""
     stack = (node.meta.get("nn_module_stack") or {}).values()
     return [(str(path), kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}") for path, kind in stack]
-
-

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from dcembed.importers.torch_constants import check_size
+from dcembed.network.growth import Growth
 
 
 # The types of torch are not read, so that mypy takes its classes for Any.
@@ -18,6 +21,24 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
     def _should_skip_dynamo(cls) -> bool:
         """Nothing is compiled here; to say so in another way imports the compiler, which takes seconds."""
         return False
+
+
+class Guard(Watch):
+    """No operator gives more numbers than are accepted.
+
+    Parameters
+    ----------
+    growth
+        How many these are.
+    """
+
+    def __init__(self, growth: Growth) -> None:
+        super().__init__()
+        self._growth = growth
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        check_size(func, args, kwargs or {}, self._growth)
+        return func(*args, **(kwargs or {}))
 
 
 @contextmanager

@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.torch_pickles import Record
 from dcembed.importers.torchscript_functions import call_operator

@@ -8,15 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dcembed.errors import NetworkError
-from dcembed.importers.torch_archive import Archive, list_members, open_archive
+from dcembed.importers.torch_archive import Archive, open_archive
 from dcembed.importers.torch_pickles import Record, read_pickle
 from dcembed.importers.torchscript import Script
-
-
-def is_script(path: Path) -> bool:
-    """Whether a file is an archive of TorchScript; its list of members is looked at and nothing else."""
-    members = list_members(path)
-    return "data.pkl" in members and "constants.pkl" in members and any(name.startswith("code/") for name in members)
 
 
 def read_script(path: Path) -> Script:

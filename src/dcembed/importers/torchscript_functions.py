@@ -41,13 +41,55 @@ def call_operator(path: Sequence[str], args: list[Any], kwargs: Mapping[str, Any
         return _SPECIAL[name](*args, **kwargs)
     tensors = any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves((args, dict(kwargs))))
     if not tensors and name in _PYTHON:
-        return _PYTHON[name](*args)
+        return _bounded(_PYTHON[name])(*args)
     # A list of tensors is a list first.
     if name in _LISTS and isinstance(args[0], list | dict | str):
-        return _LISTS[name](*args)
+        return _bounded(_LISTS[name])(*args)
     if not is_allowed(name):
-        raise UnsupportedLayerError(f"The TorchScript model calls torch.{name}, which is not among the operators that are read.")
-    return getattr(torch.ops.aten, name)(*args, **kwargs)
+        raise UnsupportedLayerError(
+            f"The TorchScript model calls torch.{name}, which is not among the operators of torch that compute and do nothing else, so it is "
+            "not run. Open the file yourself if you trust it and pass the live model."
+        )
+    try:
+        return getattr(torch.ops.aten, name)(*args, **kwargs)
+    except RuntimeError as error:
+        if "failed to match any schema" not in str(error):
+            raise
+        # TorchScript takes tensors of one number for numbers.
+        plain, keywords = pytree.tree_map(_as_number, (args, dict(kwargs)))
+        return getattr(torch.ops.aten, name)(*plain, **keywords)
+
+
+def _as_number(value: Any) -> Any:
+    return value.item() if isinstance(value, torch.Tensor) and value.ndim == 0 else value
+
+
+# Characters in a text, entries in a list; a few bytes of code can ask for any number of them.
+MOST_ENTRIES = 1_000_000
+
+
+def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of Python whose results stay as large as those of TorchScript can be."""
+
+    def call(*args: Any) -> Any:
+        if function in (operator.mul, operator.pow) and _would_explode(function, *args[:2]):
+            raise NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
+        result = function(*args)
+        large = (isinstance(result, int) and abs(result) >= 2**63) or (
+            isinstance(result, list | str | tuple) and len(result) > MOST_ENTRIES
+        )
+        if large:
+            raise NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
+        return result
+
+    return call
+
+
+def _would_explode(function: Callable[..., Any], left: Any, right: Any) -> bool:
+    if isinstance(left, list | str) or isinstance(right, list | str):
+        sizes = [len(side) if isinstance(side, list | str) else int(side) for side in (left, right)]
+        return sizes[0] * sizes[1] > MOST_ENTRIES
+    return function is operator.pow and isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > 64
 
 
 def _raise(message: Any = "", *_: Any) -> Any:

@@ -13,8 +13,13 @@ from torch import nn
 
 from dcembed.errors import InputError
 from dcembed.importers.torch_pickles import Record
+from dcembed.importers.torch_watch import Guard
 from dcembed.importers.torchscript import find_forward, run_script
 from dcembed.importers.torchscript_files import read_script
+from dcembed.network.growth import Growth
+
+# Numbers in one value, for all points that are compared together.
+MOST = Growth(50_000_000)
 
 
 # The types of torch are not read, so that mypy takes its classes for Any.
@@ -33,7 +38,8 @@ class ScriptCode(nn.Module):  # type: ignore[misc]
 
     def run(self, arguments: inspect.BoundArguments) -> Any:
         """What the forward pass gives."""
-        return run_script(self.script, list(arguments.arguments.values())[1:])
+        with Guard(MOST):
+            return run_script(self.script, list(arguments.arguments.values())[1:])
 
 
 def _change_tensors(record: Record, function: Callable[[torch.Tensor], torch.Tensor], seen: dict[int, Any]) -> None:

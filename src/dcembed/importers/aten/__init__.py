@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dcembed.importers.aten.attention import ATTENTION
 from dcembed.importers.aten.conditions import CONDITIONS
 from dcembed.importers.aten.entries import ENTRIES
 from dcembed.importers.aten.functions import FUNCTIONS
@@ -24,6 +25,7 @@ from dcembed.importers.aten.windows import WINDOWS
 __all__ = ["OPERATORS", "REASONS"]
 
 OPERATORS: dict[str, Callable[..., Any]] = {
+    **ATTENTION,
     **ENTRIES,
     **FUNCTIONS,
     **LAYERS,
