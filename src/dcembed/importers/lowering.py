@@ -7,7 +7,7 @@ has to change. `UNKNOWN` is the stand-in for a value of unknown shape.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,11 +103,12 @@ class Lowering:
         """How many layers could not be lowered so far."""
         return len(self._problems)
 
-    def raise_problems(self) -> None:
-        """Raise one error that names every layer which could not be lowered."""
-        if not self._problems:
+    def raise_problems(self, numbers: Iterable[int] | None = None) -> None:
+        """Raise one error that names every layer which could not be lowered, or those with these numbers."""
+        said = self._problems if numbers is None else [self._problems[number] for number in sorted(numbers)]
+        problems = list(dict.fromkeys(said))
+        if not problems:
             return
-        problems = list(dict.fromkeys(self._problems))
         count = "1 layer" if len(problems) == 1 else f"{len(problems)} layers"
         lines = "\n".join(f"  {problem}" for problem in problems)
         advice = self._advice or "\n".join([*advise(problems), f"Accepted are {self._accepted}."])

@@ -21,14 +21,14 @@ from dcembed.importers.request import Request
 from dcembed.importers.torch_batch import FixedBatch
 from dcembed.importers.torch_first_point import restrict
 from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
-from dcembed.importers.torch_outputs import drop_heads, join, read_output
-from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, returned, run
+from dcembed.importers.torch_outputs import drop_heads, join, read_outputs
+from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, recorded_sizes, returned, run
 from dcembed.importers.torch_recorder import Recorder
 from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_safety import Refused
 from dcembed.importers.torch_steps import GraphSteps, describe
 from dcembed.importers.torch_watch import plain_torch
-from dcembed.network.builder import Tensor
+from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
@@ -40,7 +40,7 @@ SOURCE = "program of torch.export"
 
 def read_exported(exported: Any) -> Program:
     """The program of a torch.export.ExportedProgram."""
-    code = read_code(exported.module(check_guards=False))
+    code = read_code(exported.module())
     inputs = tuple(_read_input(node, exported) for node in code.graph.nodes if node.op == "placeholder")
     structure = exported.call_spec.out_spec
     return Program(code, inputs, name_outputs(pytree.tree_unflatten([0] * structure.num_leaves, structure)))
@@ -50,7 +50,7 @@ def _read_input(node: fx.Node, exported: Any) -> Input:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
         raise NetworkError(f"The input '{node.name}' of the program is {value!r}, which is not a tensor. Export a model of tensors alone.")
-    sizes = tuple(size if isinstance(size, int) else None for size in value.shape)
+    sizes = recorded_sizes(node) or ()
     limits = exported.range_constraints.get(getattr(getattr(value.shape[0], "node", None), "expr", None)) if sizes else None
     low, high = (1, 2**31) if limits is None else (int(limits.lower), int(min(limits.upper, 2**31)))
     return Input(node.name, sizes, value.dtype, (max(low, 1), high))
@@ -62,7 +62,7 @@ class _Reading:
 
     Parameters
     ----------
-    lowering
+    builder
         Has made the values.
     values
         The outputs.
@@ -70,14 +70,13 @@ class _Reading:
         Whether the program ran in double precision.
     """
 
-    lowering: Lowering
+    builder: NetworkBuilder
     values: list[Tensor]
     double: bool
 
     def finish(self, logits: bool = False) -> Network:
         """The network."""
-        builder = self.lowering.builder
-        return self.lowering.finish(join(builder, drop_heads(builder, self.values) if logits else self.values))
+        return self.builder.finish(join(self.builder, drop_heads(self.builder, self.values) if logits else self.values))
 
 
 def load_program(program: Program, request: Request, growth: Growth = UNLIMITED) -> Network:
@@ -150,15 +149,11 @@ def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set
     for source, tensor in zip(layout.sources, inputs, strict=True):
         if source.value is None:
             part = layout.parts[source.name]
-            value = ops.select(
-                lowering.builder, lowering.builder.input, lambda entries, part=part, shape=tensor.shape: entries[part].reshape(shape)
-            )
-            recorder.memory.write(tensor, value)
+            numbers = np.arange(part.start, part.stop).reshape(tensor.shape)
+            recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
     with plain_torch(), recorder:
         leaves = run(program.code, inputs, double, nodes, steps)
-    lowering.raise_problems()
-    values = [read_output(recorder.memory, leaves[index], program.outputs[index]) for index in outputs]
-    return _Reading(lowering, values, double)
+    return _Reading(lowering.builder, read_outputs(recorder, leaves, program.outputs, outputs), double)
 
 
 def _load_whole(program: Program, layouts: Layouts, outputs: Sequence[int], request: Request, growth: Growth) -> Network | None:

@@ -103,22 +103,31 @@ def read_layouts(program: Program, request: Request) -> Layouts:
     """A free first axis is a batch axis, a fixed one may be one."""
     order, fixed = _choose(program, request)
     inputs = {entry.name: entry for entry in program.inputs}
-    if request.input_shape is not None and len(order) == 1:
-        shape, batch = _fit(inputs[order[0]], request.input_shape)
-        return Layouts(_layout(program, order, fixed, {order[0]: shape}, batch))
-    if request.input_shape is not None:
-        raise InputError(
-            f"input_shape={request.input_shape} is the shape of one input, and the model has {len(order)} ({', '.join(order)}). "
-            "Leave it out, or give values to the others: load_network(model, inputs={'name': value, ...})."
-        )
+    given = _given_shapes(request, order)
     for name in order:
-        _require_sizes(inputs[name])
-    batch = _batch_size([inputs[name] for name in order])
-    unbatched = _layout(program, order, fixed, {}, None)
+        if name not in given:
+            _require_sizes(inputs[name])
+    fitted = {name: _fit(inputs[name], shape) for name, shape in given.items()}
+    shapes = {name: shape for name, (shape, _) in fitted.items()}
+    batch = next(iter(fitted.values()))[1] if fitted else _batch_size([inputs[name] for name in order])
+    likely = _layout(program, order, fixed, shapes, batch)
     # A batch of one is a point, whatever its first axis is called.
-    if batch in (None, 1):
-        return Layouts(unbatched)
-    return Layouts(_layout(program, order, fixed, {}, batch), None if batch == 0 else unbatched)
+    if batch in (None, 1) or batch == 0 or fitted:
+        return Layouts(likely if batch != 1 else _layout(program, order, fixed, {}, None))
+    return Layouts(likely, _layout(program, order, fixed, {}, None))
+
+
+def _given_shapes(request: Request, order: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    shapes = dict(request.input_shapes or {})
+    unknown = [name for name in shapes if name not in order]
+    if unknown:
+        raise InputError(f"load_network: input_shape has '{unknown[0]}', but the inputs of the torch model are {', '.join(order)}.")
+    if request.input_shape is not None and len(order) > 1:
+        raise InputError(
+            f"load_network: input_shape={request.input_shape} is one shape, but the torch model has {len(order)} inputs "
+            f"({', '.join(order)}). Give one for each: input_shape={{'{order[0]}': {request.input_shape}, ...}}."
+        )
+    return shapes if request.input_shape is None else {order[0]: request.input_shape}
 
 
 def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -58,6 +58,17 @@ class Memory:
     def __init__(self, builder: NetworkBuilder) -> None:
         self._builder = builder
         self._blocks: dict[int, _Block] = {}
+        # Of memory that is not as it should be: the memory itself, so that it is not used again, and the numbers of the problems.
+        self._blamed: dict[int, tuple[Any, frozenset[int]]] = {}
+
+    def causes(self, tensor: torch.Tensor) -> frozenset[int]:
+        """The numbers of the problems that a tensor depends on."""
+        return self._blamed[_address(tensor)][1] if _address(tensor) in self._blamed else frozenset()
+
+    def blame(self, tensor: torch.Tensor, causes: frozenset[int]) -> None:
+        """A tensor, and all that share its numbers, depend on these problems too."""
+        if causes:
+            self._blamed[_address(tensor)] = (tensor.untyped_storage(), self.causes(tensor) | causes)
 
     def holds(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor depends on the input."""

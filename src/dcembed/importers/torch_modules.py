@@ -19,7 +19,7 @@ from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.torch_arguments import Arguments, Shapes, read_arguments
 from dcembed.importers.torch_copy import copy_module
-from dcembed.importers.torch_outputs import choose_outputs, drop_heads, find_rows, flatten, join, output_names, read_output
+from dcembed.importers.torch_outputs import choose_outputs, drop_heads, find_rows, flatten, join, output_names, read_outputs
 from dcembed.importers.torch_places import Places, has_layers
 from dcembed.importers.torch_recorder import Recorder, refuse
 from dcembed.importers.torch_rounding import softplus_error
@@ -78,13 +78,11 @@ def _load_by_running(
     leaves = flatten(returned)
     depends = [isinstance(leaf, torch.Tensor) and recorder.memory.holds(leaf) for leaf in leaves]
     chosen = choose_outputs(returned, depends, request)
-    lowering.raise_problems()
-    names = output_names(returned)
-    values = [read_output(recorder.memory, leaves[place], names[place]) for place in chosen]
-    network = lowering.finish(join(lowering.builder, values))
+    values = read_outputs(recorder, leaves, output_names(returned), chosen)
+    network = lowering.builder.finish(join(lowering.builder, values))
     forward = _forward(model, arguments, shapes, dtype, chosen)
     _check(network, forward, "float32" if recorder.rounds or dtype is torch.float32 else "float64")
-    return network if not request.logits else lowering.finish(join(lowering.builder, drop_heads(lowering.builder, values)))
+    return network if not request.logits else lowering.builder.finish(join(lowering.builder, drop_heads(lowering.builder, values)))
 
 
 def _load_by_export(
@@ -109,11 +107,13 @@ def _record(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch
         recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
         start += tensor.numel()
     try:
-        with plain_torch(dtype), places.followed(), recorder:
+        with plain_torch(), places.followed(), recorder:
             returned = arguments.call(model, inputs, dtype)
     except DcembedError:
         raise
     except Exception as error:
+        if recorder.refused is not None:
+            raise recorder.refused from None
         reason = _explain(error, places.failed)
         if reason is not None:
             lowering.apply(places.last(), partial(refuse, reason))
@@ -139,7 +139,7 @@ def _explain(error: Exception, module: nn.Module | None) -> str | None:
 
 def _forward(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, chosen: list[int]) -> Forward:
     def run(points: Array) -> Any:
-        with plain_torch(dtype):
+        with plain_torch():
             return arguments.call(model, arguments.split(points, shapes, dtype), dtype)
 
     return lambda points: find_rows(run, points, chosen)

@@ -14,8 +14,8 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
 from dcembed.importers.request import Request
-from dcembed.importers.torch_memory import Memory
 from dcembed.importers.torch_program import name_outputs
+from dcembed.importers.torch_recorder import Recorder
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 
@@ -69,11 +69,38 @@ def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor]) -> list[Tensor
     return [value if head is None else head for value, head in zip(values, dropped, strict=True)]
 
 
-def read_output(memory: Memory, leaf: Any, name: str) -> Tensor:
-    """The value of an output that depends on the input."""
-    if not isinstance(leaf, torch.Tensor) or not memory.holds(leaf):
+def read_outputs(recorder: Recorder, leaves: Sequence[Any], names: Sequence[str], chosen: Sequence[int]) -> list[Tensor]:
+    """The values of some of the outputs that a model returns; layers that others need do not matter."""
+    causes = {place: _causes(recorder, leaves[place]) for place in chosen}
+    try:
+        recorder.lowering.raise_problems(frozenset().union(*causes.values()))
+        return [_read_output(recorder, leaves[place], names[place]) for place in chosen]
+    except (NetworkError, UnsupportedLayerError) as error:
+        good = [names[place] for place in chosen if not causes[place] and _is_value(recorder, leaves[place])]
+        if not good:
+            raise
+        bad = [names[place] for place in chosen if names[place] not in good]
+        raise UnsupportedLayerError(
+            f"{error}\nThis is about {_say(bad)}; {_say(good)} can be embedded: load_network(model, outputs={good!r})."
+        ) from error
+
+
+def _say(names: Sequence[str]) -> str:
+    return f"the output{'s' if len(names) > 1 else ''} {', '.join(repr(name) for name in names)}"
+
+
+def _causes(recorder: Recorder, leaf: Any) -> frozenset[int]:
+    return recorder.memory.causes(leaf) if isinstance(leaf, torch.Tensor) else frozenset()
+
+
+def _is_value(recorder: Recorder, leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and recorder.memory.holds(leaf) and isinstance(recorder.memory.read(leaf), Tensor)
+
+
+def _read_output(recorder: Recorder, leaf: Any, name: str) -> Tensor:
+    if not isinstance(leaf, torch.Tensor) or not recorder.memory.holds(leaf):
         raise NetworkError(f"The output '{name}' of the torch model does not depend on its input. Choose others by outputs=.")
-    value = memory.read(leaf)
+    value = recorder.memory.read(leaf)
     if not isinstance(value, Tensor):
         raise UnsupportedLayerError(
             f"The output '{name}' of the torch model is a comparison, or holds places of entries (of a maximum, say), which jump. "

@@ -11,7 +11,7 @@ import io
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -108,7 +108,7 @@ class _Reader(pickle.Unpickler):
             return STORAGES[name]
         if (module, name) in self._functions:
             return self._functions[module, name]
-        self._refuse(module, name)
+        raise self._refusal(module, name)
 
     def persistent_load(self, pid: Any) -> tuple[bytes, torch.dtype]:
         kind, dtype, key = pid[:3]
@@ -116,8 +116,8 @@ class _Reader(pickle.Unpickler):
             raise NetworkError(f"{self._where} refers to {pid[:1]}, which is not a storage of numbers.")
         return self._read(str(key)), dtype
 
-    def _refuse(self, module: str, name: str) -> NoReturn:
-        raise InputError(
+    def _refusal(self, module: str, name: str) -> InputError:
+        return InputError(
             f"{self._where} is not read: its pickle asks for {module}.{name}, and a pickle runs what it asks for when it is opened. "
             "Accepted are tensors and plain numbers. Open it yourself if you trust it and pass the live model to load_network, store the "
             "network with dcembed.save_network, or export the model to ONNX."

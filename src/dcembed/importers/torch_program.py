@@ -116,7 +116,15 @@ def recorded_sizes(node: fx.Node) -> tuple[int | None, ...] | None:
     if "sizes" in node.meta:
         return tuple(node.meta["sizes"])
     value = node.meta.get("val")
-    return tuple(size if isinstance(size, int) else None for size in value.shape) if isinstance(value, torch.Tensor) else None
+    return tuple(map(_known_size, value.shape)) if isinstance(value, torch.Tensor) else None
+
+
+def _known_size(size: Any) -> int | None:
+    """A symbol may have turned out to be one number."""
+    if isinstance(size, int):
+        return size
+    expression = size.node.expr
+    return int(expression) if expression.is_number else None
 
 
 def name_outputs(structure: Any) -> tuple[str, ...]:

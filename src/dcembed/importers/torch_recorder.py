@@ -53,17 +53,18 @@ class Recorder(Watch):
         super().__init__()
         self.memory = Memory(lowering.builder)
         self.rounds = False
-        self._lowering = lowering
+        # TorchScript hides what is raised in its operators.
+        self.refused: UnsupportedLayerError | None = None
+        self.lowering = lowering
         self._places = places
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        check_size(func, args, kwargs, self._lowering.builder.growth)
+        check_size(func, args, kwargs, self.lowering.builder.growth)
         given = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        causes: frozenset[int] = frozenset().union(*(self.memory.causes(tensor) for tensor in given))
         if not any(self.memory.holds(tensor) for tensor in given):
-            if is_random(func):
-                self._lowering.apply(self._places.at(operator_name(func)), partial(refuse, RANDOM))
-            return func(*args, **kwargs)
+            return self._run_constant(func, args, kwargs, causes)
         simpler = None if _is_known(func) else _decomposition(func)
         if simpler is not None:
             # Its operators come by here again.
@@ -80,10 +81,21 @@ class Recorder(Watch):
         if changed is None and found and all(self.memory.holds(tensor) for tensor in found):
             # A view: it is read where it is stored.
             return result
-        self._lower(func, values, result, changed)
+        self._lower(func, values, result, changed, causes)
         return result
 
-    def _lower(self, func: Any, values: Any, result: Any, changed: torch.Tensor | None) -> None:
+    def _run_constant(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], causes: frozenset[int]) -> Any:
+        """An operator that does not depend on the input."""
+        if is_random(func):
+            causes |= {self.lowering.num_problems}
+            self.lowering.apply(self._places.at(operator_name(func)), partial(refuse, RANDOM))
+        result = func(*args, **kwargs)
+        for leaf in pytree.tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                self.memory.blame(leaf, causes)
+        return result
+
+    def _lower(self, func: Any, values: Any, result: Any, changed: torch.Tensor | None, causes: frozenset[int]) -> None:
         args, kwargs = values
         if not func._schema.returns:
             # An assertion: it ran, and there is nothing of it.
@@ -91,9 +103,14 @@ class Recorder(Watch):
         layer = self._places.at(operator_name(func))
         tensors = pytree.tree_leaves(result)
         if changed is None and not any(isinstance(leaf, torch.Tensor) for leaf in tensors):
-            raise _depends_on_data(layer)
+            self.refused = _depends_on_data(layer)
+            raise self.refused
         self.rounds |= any(leaf in SHORT_FLOATS for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.dtype))
+        count = self.lowering.num_problems
         lowered, failed = self._apply(layer, func, args, kwargs)
+        causes |= frozenset(range(count, self.lowering.num_problems))
+        for tensor in [changed] if changed is not None else [leaf for leaf in tensors if isinstance(leaf, torch.Tensor)]:
+            self.memory.blame(tensor, causes)
         if changed is not None:
             self._keep(layer, changed, lowered, failed)
             return
@@ -107,13 +124,13 @@ class Recorder(Watch):
         leaves = pytree.tree_leaves((args, kwargs))
         if any(leaf is FAILED for leaf in leaves):
             return None, True
-        count = self._lowering.num_problems
+        count = self.lowering.num_problems
         if any(leaf is UNKNOWN for leaf in leaves):
-            self._lowering.apply(layer, partial(refuse, PLACES))
+            self.lowering.apply(layer, partial(refuse, PLACES))
             return None, True
         jumps = any(isinstance(leaf, Condition) for leaf in leaves) and operator_name(func).removesuffix("_") not in TAKE_CONDITIONS
-        lowered = self._lowering.apply(layer, partial(refuse, JUMPS) if jumps else _find(func), *args, **kwargs)
-        return lowered, self._lowering.num_problems > count
+        lowered = self.lowering.apply(layer, partial(refuse, JUMPS) if jumps else _find(func), *args, **kwargs)
+        return lowered, self.lowering.num_problems > count
 
     def _keep(self, layer: Layer, tensor: torch.Tensor, value: Any, failed: bool) -> None:
         if failed:
@@ -128,7 +145,7 @@ class Recorder(Watch):
 
     def _stand_in(self, tensor: torch.Tensor) -> Tensor:
         """Something computed of the same shape, after which the walk can go on to find what else cannot be embedded."""
-        builder = self._lowering.builder
+        builder = self.lowering.builder
         return ops.select(builder, builder.input, lambda entries: np.full(tuple(tensor.shape), entries.flat[0]))
 
 

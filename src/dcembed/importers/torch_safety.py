@@ -6,7 +6,6 @@ can be lowered, or if torch itself says how it is made of simpler ones; one that
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -80,7 +79,7 @@ def _arguments(overloads: list[Any]) -> list[Any]:
     return [argument for overload in overloads if "str" not in overload._overloadname for argument in overload._schema.arguments]
 
 
-def find_operator(target: str) -> Callable[..., Any] | Refused:
+def find_operator(target: str) -> Any:
     """The operator that a file calls "torch.ops.aten.relu.default"."""
     parts = target.split(".")
     if len(parts) == 5 and parts[:2] == ["torch", "ops"] and parts[2] in ("aten", "prims") and is_allowed(parts[3]):

@@ -54,6 +54,9 @@ class _Run:
     calls: list[str] = field(default_factory=list)
 
 
+Step = Callable[[_Run, dict[str, Any], Any], Any]
+
+
 class _Return(Exception):
     def __init__(self, value: Any) -> None:
         super().__init__()
@@ -102,7 +105,8 @@ def _execute(run: _Run, scope: dict[str, Any], body: Sequence[ast.stmt]) -> None
         run.statements += 1
         if run.statements > MOST_STATEMENTS:
             raise NetworkError(f"The code of the TorchScript model does not end within {MOST_STATEMENTS:,} statements.")
-        _STATEMENTS.get(type(statement), _unknown)(run, scope, statement)
+        step: Step = _STATEMENTS.get(type(statement), _unknown)
+        step(run, scope, statement)
 
 
 def _unknown(run: _Run, scope: dict[str, Any], node: ast.AST) -> Any:
@@ -158,7 +162,7 @@ def _return(run: _Run, scope: dict[str, Any], statement: ast.Return) -> None:
     raise _Return(None if statement.value is None else _evaluate(run, scope, statement.value))
 
 
-_STATEMENTS: dict[type, Callable[[_Run, dict[str, Any], Any], None]] = {
+_STATEMENTS: dict[type, Step] = {
     ast.Assign: _assign,
     ast.AnnAssign: _assign,
     ast.If: _if,
@@ -175,7 +179,8 @@ _STATEMENTS: dict[type, Callable[[_Run, dict[str, Any], Any], None]] = {
 
 
 def _evaluate(run: _Run, scope: dict[str, Any], node: ast.expr) -> Any:
-    return _EXPRESSIONS.get(type(node), _unknown)(run, scope, node)
+    step: Step = _EXPRESSIONS.get(type(node), _unknown)
+    return step(run, scope, node)
 
 
 def _name(run: _Run, scope: dict[str, Any], node: ast.Name) -> Any:
@@ -249,7 +254,7 @@ def _many(run: _Run, scope: dict[str, Any], nodes: Sequence[Any]) -> list[Any]:
     return [_evaluate(run, scope, node) for node in nodes]
 
 
-_EXPRESSIONS: dict[type, Callable[[_Run, dict[str, Any], Any], Any]] = {
+_EXPRESSIONS: dict[type, Step] = {
     ast.Constant: lambda run, scope, node: node.value,
     ast.Name: _name,
     ast.Attribute: _attribute,

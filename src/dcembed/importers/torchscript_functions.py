@@ -75,10 +75,8 @@ def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
         if function in (operator.mul, operator.pow) and _would_explode(function, *args[:2]):
             raise NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
         result = function(*args)
-        large = (isinstance(result, int) and abs(result) >= 2**63) or (
-            isinstance(result, list | str | tuple) and len(result) > MOST_ENTRIES
-        )
-        if large:
+        size = abs(result) // 2**63 if isinstance(result, int) else len(result) // MOST_ENTRIES if isinstance(result, list | str) else 0
+        if size:
             raise NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
         return result
 

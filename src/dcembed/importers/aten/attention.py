@@ -68,7 +68,7 @@ def _self_attention(builder: NetworkBuilder, value: Value, num_heads: int, weigh
     size = ops.shape_of(value)[-1]
     together = linear(builder, value, weights[0], weights[1])
     parts = [_heads(builder, part, num_heads) for part in ops.split(builder, together, [size] * 3, -1)]
-    joined = ops.transpose(builder, _attention(builder, *parts, attn_mask=mask), (0, 2, 1, 3))
+    joined = ops.transpose(builder, _attention(builder, parts[0], parts[1], parts[2], mask), (0, 2, 1, 3))
     return linear(builder, ops.reshape(builder, joined, ops.shape_of(value)), weights[2], weights[3])
 
 

@@ -74,7 +74,8 @@ def _pick(builder: NetworkBuilder, contents: Sequence[Tensor], numbers: torch.Te
 def _index_put(builder: NetworkBuilder, input: Value, indices: Sequence[Any], values: Value, accumulate: bool = False) -> Value:
     """Entries put at constant places, or added to what is there."""
     if not accumulate:
-        return _put(builder, input, indices, values)
+        replaced: Value = _put(builder, input, indices, values)
+        return replaced
     shape = ops.shape_of(input)
     key = tuple(slice(None) if item is None else np.asarray(item) for item in indices)
     places = np.arange(math.prod(shape)).reshape(shape)[key]

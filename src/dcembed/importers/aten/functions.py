@@ -140,8 +140,7 @@ _POSITIVE = frozenset({"square", "exp", "softplus", "sigmoid"})
 
 def _sign(builder: NetworkBuilder, value: Tensor) -> Value:
     """One, of what is positive whatever the input is."""
-    sources = [source for source in blocks(value.affine)]
-    positive = all(source and builder.stage(source)[1].name in _POSITIVE for source in sources)
+    positive = all(source and builder.stage(source)[1].name in _POSITIVE for source in blocks(value.affine))
     if not positive or lower_bound(builder, value.affine).min() < 0:
         raise Unsupported("takes the sign, which jumps")
     return np.ones(value.shape)

@@ -13,6 +13,7 @@ from dcembed.network.builder import NetworkBuilder, Tensor
 
 
 def linear(builder: NetworkBuilder, input: Value, weight: Value, bias: Any = None) -> Value:
+    """input @ weight^T + bias."""
     if isinstance(input, Tensor) and not isinstance(weight, Tensor) and not isinstance(bias, Tensor):
         return builder.linear(input, np.asarray(weight, dtype=np.float64), None if bias is None else np.asarray(bias, dtype=np.float64))
     product = ops.matmul(builder, input, ops.transpose(builder, weight))
@@ -48,9 +49,8 @@ def _bilinear(builder: NetworkBuilder, left: Value, right: Value, weight: Any, b
 
 def _distances(builder: NetworkBuilder, left: Value, right: Value, p: float = 2.0, compute_mode: Any = None) -> Value:
     """Norms of the differences of all rows."""
-    one, other = (
-        ops.rearrange(builder, value, lambda entries, axis=axis: np.expand_dims(entries, axis)) for value, axis in ((left, -2), (right, -3))
-    )
+    one = ops.rearrange(builder, left, lambda entries: np.expand_dims(entries, -2))
+    other = ops.rearrange(builder, right, lambda entries: np.expand_dims(entries, -3))
     return ops.norm(builder, ops.subtract(builder, one, other), p, -1)
 
 
