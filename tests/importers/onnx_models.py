@@ -24,7 +24,9 @@ def make(nodes, shape=("batch", 3), opset=17, constants=None, double=True, input
     """A model of `x`, or of several inputs and their shapes; constants of floats have the type of the model."""
     kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
     named = {name: np.asarray(value) for name, value in (constants or {}).items()}
-    arrays = {name: value.astype(np.float64 if double else np.float32) if value.dtype.kind == "f" else value for name, value in named.items()}
+    arrays = {
+        name: value.astype(np.float64 if double else np.float32) if value.dtype.kind == "f" else value for name, value in named.items()
+    }
     shapes = inputs if isinstance(inputs, dict) else {"x": shape}
     graph = helper.make_graph(
         nodes,

@@ -15,9 +15,27 @@ from dcembed.importers.onnx_evaluation import make_evaluator
 from dcembed.importers.operations import Unsupported
 from dcembed.network.growth import Growth
 
-# What comes out of these is not the same twice, or is the business of the walk: subgraphs, and what is left out at inference.
+# What comes out of these is not the same twice, or is the business of the walk: subgraphs, sequences, and what is left out at inference.
 NOT_FOLDED = frozenset(
-    "Bernoulli Dropout If Loop Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike Scan SequenceMap".split()
+    [
+        "Bernoulli",
+        "ConcatFromSequence",
+        "Dropout",
+        "If",
+        "Loop",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Scan",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceInsert",
+        "SequenceMap",
+        "SplitToSequence",
+    ]
 )
 FOLDED_DOMAINS = ("", "ai.onnx.ml")
 # Constants of more entries than this are no shapes, and are not shown to onnx when it is asked how large a result becomes.
@@ -55,7 +73,9 @@ def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, i
     imports = [helper.make_opsetid(domain, number) for domain, number in opsets.items()]
     try:
         schema = onnx.defs.get_schema(node.op_type, version, node.domain)
-        types = {name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in named.items()}
+        types = {
+            name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in named.items()
+        }
         shown = {name: numpy_helper.from_array(array, name) for name, array in named.items() if array.size <= MOST_SHOWN}
         results = onnx.shape_inference.infer_node_outputs(schema, node, types, shown, opset_imports=imports)
     except Exception as error:
@@ -92,7 +112,7 @@ def _windows(node: onnx.NodeProto, arrays: list[Array]) -> int:
     pads = [sum(item.ints) for item in node.attribute if item.name == "pads"]
     kernel = [math.prod(max(size, 1) for size in item.ints) for item in node.attribute if item.name == "kernel_shape"]
     taps = arrays[1].size if len(arrays) > 1 else math.prod(kernel)
-    return math.prod(size + max(sum(pads), 0) for size in arrays[0].shape) * taps
+    return int(math.prod(size + max(sum(pads), 0) for size in arrays[0].shape) * taps)
 
 
 def _resized(node: onnx.NodeProto, arrays: list[Array]) -> int:

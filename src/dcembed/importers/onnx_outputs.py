@@ -46,7 +46,9 @@ def _check_type(proto: onnx.ValueInfoProto, graph: onnx.GraphProto) -> None:
     if is_float or kind.WhichOneof("value") is None or _makes(graph.node, proto.name, "ZipMap"):
         return
     others = [other.name for other in graph.output if other.name != proto.name]
-    choice = f"Choose others: load_network(model, outputs={others})." if others else "Name values before it: load_network(model, outputs=[...])."
+    choice = (
+        f"Choose others: load_network(model, outputs={others})." if others else "Name values before it: load_network(model, outputs=[...])."
+    )
     raise InputError(
         f"The output '{proto.name}' of the ONNX model has type {type_name(proto)}, a label or an index; predictions are numbers. {choice}"
     )

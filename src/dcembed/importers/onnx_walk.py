@@ -14,13 +14,13 @@ from dcembed.arrays import Array
 from dcembed.errors import NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
-from dcembed.importers.onnx_comparisons import refuse_comparison
 from dcembed.importers.onnx_double import read_weights
 from dcembed.importers.onnx_files import to_array
 from dcembed.importers.onnx_folding import fold, is_folded
 from dcembed.importers.onnx_functions import MOST_NODES
 from dcembed.importers.onnx_graph import Placed, name_of, order_nodes
-from dcembed.importers.onnx_operations import SUBGRAPHS, find_operator
+from dcembed.importers.onnx_operators import SUBGRAPHS, find_operator
+from dcembed.importers.onnx_operators.comparisons import refuse_comparison
 from dcembed.importers.operations import Unsupported
 from dcembed.network.builder import Tensor
 

@@ -65,10 +65,20 @@ def reciprocal(builder: NetworkBuilder, value: Value) -> Value:
     units = read_units(builder, value.affine)
     if units is not None and units.activation.name == "exp" and (units.factor > 0).all() and (units.shift > 0).all():
         return builder.reshape(_logistic(builder, units), value.shape)
+    if units is not None and units.activation.name == "power" and (units.factor > 0).all() and not units.shift.any():
+        return builder.reshape(_inverse_power(builder, units), value.shape)
     least = lower_bound(builder, value.affine)
     if least.min() < 0 and lower_bound(builder, builder.scale(value, -1.0).affine).min() >= 0:
         return negate(builder, reciprocal(builder, builder.scale(value, -1.0)))
     return activate(builder, value, smooth.power(-1.0, _least(least, LEAST)))
+
+
+def _inverse_power(builder: NetworkBuilder, units: Units) -> Tensor:
+    """1 / (c a^p) = a^(-p) / c."""
+    exponent, least = units.activation.parameters
+    inside = Tensor(units.before, units.factor.shape)
+    raised = inside if exponent == -1.0 else builder.activate(inside, smooth.power(-exponent, max(least, LEAST)))
+    return builder.scale(raised, 1.0 / units.factor)
 
 
 def _logistic(builder: NetworkBuilder, units: Units) -> Tensor:

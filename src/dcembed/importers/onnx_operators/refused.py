@@ -4,9 +4,7 @@ from __future__ import annotations
 
 _JUMPS = "jumps; only continuous functions can be embedded. Export the model without it, or choose values before it with outputs="
 _LABELS = "gives a place or a label, which jumps. Choose the scores before it with outputs="
-_COMPARES = (
-    "compares computed values, which jumps. Write max, min, clip or relu where they do the same, or give the input a value with inputs={...}"
-)
+_COMPARES = "compares computed values, which jumps. Write max, min, clip or relu where they do the same, or give the input a value with inputs={...}"
 _STEPS = (
     "goes through a sequence with states of its own. Write it out as Gemm, Sigmoid, Tanh and Mul over a fixed number of steps, or embed what "
     "comes behind it with a fixed state"

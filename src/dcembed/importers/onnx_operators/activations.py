@@ -10,7 +10,7 @@ import onnx
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_double import FLOAT_TYPES
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.activations import Activation, smooth
+from dcembed.network.activations import Activation
 from dcembed.network.builder import NetworkBuilder
 
 # Defaults of ONNX are single-precision numbers.
@@ -85,16 +85,18 @@ def shrink(builder: NetworkBuilder, x: Value, bias: float = 0.0, lambd: float = 
     return ops.shrink(builder, x, lambd, bias)
 
 
-def clip(
-    builder: NetworkBuilder, x: Value, low: Any = None, high: Any = None, min: float | None = None, max: float | None = None
-) -> Value:
+def clip(builder: NetworkBuilder, x: Value, low: Any = None, high: Any = None, min: float | None = None, max: float | None = None) -> Value:
     """The limits are attributes before opset 11 and inputs since."""
     return ops.clip(builder, x, _limit(min if low is None else low), _limit(max if high is None else high))
 
 
 def _limit(value: Any) -> Any:
     """The largest single-precision number, which exporters write where there is no limit, is no limit."""
-    if isinstance(value, float | np.ndarray) and np.size(value) == 1 and abs(float(np.reshape(value, ()))) >= float(np.finfo(np.float32).max):
+    if (
+        isinstance(value, float | np.ndarray)
+        and np.size(value) == 1
+        and abs(float(np.reshape(value, ()))) >= float(np.finfo(np.float32).max)
+    ):
         return None
     return value
 
@@ -127,8 +129,3 @@ def cast_like(builder: NetworkBuilder, x: Value, other: Value, saturate: int = 1
     if isinstance(other, np.ndarray) and other.dtype.kind != "f":
         raise Unsupported(f"converts a computed value to {other.dtype}; conversions between floating-point types are accepted")
     return x
-
-
-def scaled_tanh(builder: NetworkBuilder, x: Value, alpha: float = 1.0, beta: float = 1.0) -> Value:
-    """alpha tanh(beta x)."""
-    return ops.scale(builder, ops.activate(builder, ops.scale(builder, x, beta), smooth.tanh()), alpha)

@@ -68,9 +68,7 @@ def layer_norm(
     return ops.layer_norm(builder, x, tuple(range(axis % num, num)), gamma, beta, epsilon)
 
 
-def rms_norm(
-    builder: NetworkBuilder, x: Value, gamma: Value, axis: int = -1, epsilon: float = _EPSILON, stash_type: int = 1
-) -> Value:
+def rms_norm(builder: NetworkBuilder, x: Value, gamma: Value, axis: int = -1, epsilon: float = _EPSILON, stash_type: int = 1) -> Value:
     """x over the root of its mean square, over the axes from `axis` on."""
     num = len(ops.shape_of(x))
     return ops.rms_norm(builder, x, tuple(range(axis % num, num)), gamma, epsilon)

@@ -73,4 +73,3 @@ def cumulative_sum(builder: NetworkBuilder, x: Value, axis: Any, exclusive: int 
     if isinstance(axis, Tensor):
         raise Unsupported("has an axis that is computed from the input")
     return ops.cumulative_sum(builder, x, int(np.asarray(axis).reshape(-1)[0]), bool(exclusive), bool(reverse))
-

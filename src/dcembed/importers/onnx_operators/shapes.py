@@ -128,9 +128,7 @@ def gather_nd(builder: NetworkBuilder, x: Value, indices: Any, batch_dims: int =
     return ops.index(builder, x, tuple(np.moveaxis(places, -1, 0)))
 
 
-def scatter_elements(
-    builder: NetworkBuilder, x: Value, indices: Any, updates: Value, axis: int = 0, reduction: str = "none"
-) -> Value:
+def scatter_elements(builder: NetworkBuilder, x: Value, indices: Any, updates: Value, axis: int = 0, reduction: str = "none") -> Value:
     """x with some entries replaced, by one constant index along an axis for each."""
     places = _constant_indices(indices)
 
@@ -204,4 +202,5 @@ def space_to_depth(builder: NetworkBuilder, x: Value, blocksize: int) -> Value:
 
 def eye_like(builder: NetworkBuilder, x: Tensor, dtype: int | None = None, k: int = 0) -> Array:
     """The unit matrix in the shape of x."""
-    return np.eye(*x.shape, k=k)
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=k)
