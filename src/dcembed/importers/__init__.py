@@ -47,7 +47,7 @@ class Importer:
 IMPORTERS = (
     Importer("keras", "keras", (), "Keras 3: Sequential and functional models"),
     Importer("torch", "torch", (), "PyTorch: nn.Sequential and other nn.Module"),
-    Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
+    Importer("onnx", "onnx", (".onnx", ".onnx.gz"), "ONNX: a ModelProto or the path of an .onnx file, gzipped or not"),
     Importer("sklearn", "sklearn", (), "scikit-learn: MLPRegressor, MLPClassifier and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
     Importer(
@@ -73,7 +73,7 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.onnx.gz`, `.npz`, `.safetensors`), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
         to their shapes.
@@ -157,6 +157,8 @@ def _load_file(path: Path, request: Request) -> Network:
 
 def _match_path(path: Path) -> Importer:
     suffix = path.suffix.lower()
+    # A gzipped file is what its name says before that.
+    suffix = Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
     _refuse_code(path, suffix)
     for importer in IMPORTERS:
         if suffix in importer.suffixes:

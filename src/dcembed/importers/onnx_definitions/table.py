@@ -47,7 +47,7 @@ _BEFORE: dict[int, dict[str, Definition]] = {
         "LogSoftmax": earlier.flat_softmax(scipy.special.log_softmax),
         "Softmax": earlier.flat_softmax(scipy.special.softmax),
     },
-    11: {"Scatter": earlier.scatter},
+    11: {"Resize": resizing.upsample, "Scatter": earlier.scatter},
     7: {
         "Add": earlier.laid_along(np.add),
         "Div": earlier.laid_along(np.divide),
