@@ -155,7 +155,7 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     f"{_ML}.Scaler": tables.scaler,
 }
 # Known to the walk: their subgraphs are walked where the conditions are constants.
-SUBGRAPHS = ("If", "Loop")
+SUBGRAPHS = ("If", "Loop", "SequenceMap")
 
 
 def find_operator(domain: str, name: str, version: int) -> Handler | None:
