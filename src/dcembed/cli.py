@@ -320,7 +320,7 @@ def _rows(network: Any) -> list[tuple[str, str, Any]]:
 
 def _print_layers(path: Path) -> None:
     """Operations of an ONNX file, each with whether it is known."""
-    if path.suffix.lower() != ".onnx" or not path.is_file():
+    if not path.name.lower().endswith((".onnx", ".onnx.gz")) or not path.is_file():
         return
     from dcembed.importers.onnx_layers import list_layers
 

@@ -11,10 +11,12 @@ onnx = pytest.importorskip("onnx")
 
 from onnx import TensorProto, numpy_helper  # noqa: E402
 
-from dcembed.importers.onnx_operations import OPERATORS  # noqa: E402
-from dcembed.importers.onnx_refused import REFUSED  # noqa: E402
+from dcembed.errors import NetworkError  # noqa: E402
+from dcembed.importers import load_network, save_network  # noqa: E402
+from dcembed.importers.onnx_operators import OPERATORS  # noqa: E402
+from dcembed.importers.onnx_operators.refused import REFUSED  # noqa: E402
 
-from .onnx_models import ML, assert_same, make, node  # noqa: E402
+from .onnx_models import ML, assert_same, draw, make, node  # noqa: E402
 
 RNG = np.random.default_rng(0)
 GRID = ("batch", 4, 5, 6)
@@ -355,6 +357,99 @@ CASES = {
     "Imputer": case(
         node("Imputer", "x", domain=ML, imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=float("nan")), runtime=False
     ),
+    "LinearClassifier": case(
+        node(
+            "LinearClassifier",
+            "x",
+            "label y",
+            domain=ML,
+            coefficients=[1.0, 2.0, 3.0, -1.0, 0.5, 0.25],
+            intercepts=[0.5, 1.0],
+            classlabels_ints=[0, 1],
+            post_transform="SOFTMAX",
+        ),
+        atol=1e-6,
+    ),
+    "LinearClassifier two": case(
+        node(
+            "LinearClassifier",
+            "x",
+            "label y",
+            domain=ML,
+            coefficients=[1.0, 2.0, 3.0],
+            intercepts=[0.5],
+            classlabels_ints=[0, 1],
+            post_transform="LOGISTIC",
+        ),
+        atol=1e-6,
+        runtime=False,
+    ),
+    "LinearClassifier scores": case(
+        node("LinearClassifier", "x", "label y", domain=ML, coefficients=[1.0, 2.0, 3.0], intercepts=[0.5], classlabels_strings=["a", "b"]),
+        atol=1e-5,
+        runtime=False,
+    ),
+    # Comparisons that do not jump
+    "Greater": case([node("Neg", "x", "n"), node("Greater", "x n", "g"), node("Where", "g x n")]),
+    "Less": case([node("Mul", "x half", "h"), node("Less", "x zero", "g"), node("Where", "g h x")], constants={"zero": np.array(0.0)}),
+    "GreaterOrEqual": case([node("GreaterOrEqual", "x low", "g"), node("Where", "g x low")]),
+    "LessOrEqual": case([node("LessOrEqual", "x low", "g"), node("Not", "g", "n"), node("Where", "n x low")]),
+    "mask": case(
+        [
+            node("Greater", "x zero", "g"),
+            node("Cast", "g", "m", to=TensorProto.FLOAT),
+            node("Cast", "m", "k", to=TensorProto.FLOAT),
+            node("Cast", "x", "f", to=TensorProto.FLOAT),
+            node("Mul", "k f"),
+        ],
+        constants={"zero": np.array(0.0)},
+        reference=False,
+        runtime=False,
+    ),
+    "Sign": case([node("Mul", "x x", "s"), node("Sign", "s", "g"), node("Mul", "s g")]),
+    # Sequences
+    "Sequence": case(
+        [
+            node("Relu", "x", "r"),
+            node("SequenceConstruct", "x r", "s"),
+            node("SequenceAt", "s i1", "a"),
+            node("SequenceInsert", "s a", "t"),
+            node("ConcatFromSequence", "t", axis=1),
+        ],
+        runtime=False,
+    ),
+    "SplitToSequence": case(
+        [
+            node("SplitToSequence", "x i1", "s", axis=1),
+            node("SequenceAt", "s i0", "a"),
+            node("SequenceAt", "s minus", "c"),
+            node("Sub", "a c"),
+        ],
+        runtime=False,
+    ),
+    "SequenceEmpty": case(
+        [
+            node("SequenceEmpty", "", "e", dtype=TensorProto.FLOAT),
+            node("SequenceInsert", "e x", "s"),
+            node("ConcatFromSequence", "s", axis=0),
+        ],
+        runtime=False,
+    ),
+    # Others
+    "Col2Im": case(
+        node("Col2Im", "x image block", strides=[2, 1], pads=[0, 1, 0, 1]),
+        ("batch", 8, 8),
+        opset=18,
+        constants={"image": np.array([4, 3]), "block": np.array([2, 2])},
+    ),
+    "Attention": case(node("Attention", "x x x", q_num_heads=2, kv_num_heads=2, is_causal=1), ("batch", 3, 4), opset=23),
+    "Attention heads": case(
+        [node("Mul", "x half", "k"), node("Attention", "x k x m", scale=0.5)],
+        ("batch", 2, 3, 2),
+        opset=23,
+        constants={"m": np.array([[0.0, 1.0, 0.5]] * 3)},
+        atol=1e-6,
+    ),
     # Constants
     "Constant": case([node("Constant", "", "c", value_floats=[1.0, 2.0, 3.0]), node("Add", "x c")], reference=False),
     "Constant tensor": case(
@@ -371,7 +466,26 @@ def test_operator(name):
 
 def test_all_operators_are_tested():
     tested = {f"{item.domain}.{item.op_type}" if item.domain else item.op_type for build, _ in CASES.values() for item in build.args[0]}
-    assert set(OPERATORS) - tested == {"ai.onnx.ml.LinearClassifier"}
+    assert set(OPERATORS) <= tested
+
+
+def test_labels_are_not_given():
+    build, _ = CASES["LinearClassifier"]
+    model = build(double=True)
+    model.graph.output[0].name = "label"
+    with pytest.raises(NetworkError, match="The output 'label' of the ONNX graph is not computed"):
+        load_network(model)
+
+
+@pytest.mark.parametrize(
+    "name", ["Gelu", "Conv stride and padding", "MaxPool ceil", "LayerNormalization", "Softmax inside", "LRN", "Attention"]
+)
+def test_round_trip(name, tmp_path):
+    build, _ = CASES[name]
+    network = load_network(build(double=True))
+    save_network(network, tmp_path / "network.npz")
+    points = draw(network)
+    np.testing.assert_allclose(load_network(tmp_path / "network.npz")(points), network(points), rtol=1e-12, atol=1e-12)
 
 
 def test_no_operator_is_both_accepted_and_refused():

@@ -59,7 +59,7 @@ IMPORTERS = (
         (".pt2", *TORCHSCRIPT),
         "PyTorch: nn.Sequential and other nn.Module, a program of torch.export or the path of a .pt2 file, TorchScript live or in a file",
     ),
-    Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
+    Importer("onnx", "onnx", (".onnx", ".onnx.gz"), "ONNX: a ModelProto or the path of an .onnx file, gzipped or not"),
     Importer("sklearn", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
     Importer("safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of an MLP"),
@@ -83,7 +83,7 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`, `.pt2`, `.pt` of
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.onnx.gz`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`, `.pt2`, `.pt` of
         TorchScript), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
@@ -177,6 +177,8 @@ def _load_file(path: Path, request: Request) -> Network:
 
 def _match_path(path: Path) -> Importer:
     suffix = path.suffix.lower()
+    # A gzipped file is what its name says before that.
+    suffix = Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
     _refuse_code(path, suffix)
     for importer in IMPORTERS:
         if suffix in importer.suffixes:

@@ -24,7 +24,7 @@ from dcembed.importers.onnx_files import check_proto, read_file
 from dcembed.importers.onnx_functions import inline
 from dcembed.importers.onnx_graph import Placed, all_nodes, names_taken, order_nodes
 from dcembed.importers.onnx_inputs import Inputs, read_inputs
-from dcembed.importers.onnx_operations import list_operators
+from dcembed.importers.onnx_operators import list_operators
 from dcembed.importers.onnx_outputs import choose_outputs
 from dcembed.importers.onnx_patterns import replace_patterns
 from dcembed.importers.onnx_walk import Values, Walk, walk_nodes
@@ -55,7 +55,7 @@ class _Model:
 
 def load(source: Any, request: Request) -> Network:
     """Read an ONNX file or ModelProto."""
-    request.allow_only("ONNX model", "inputs", "fixed", "outputs")
+    request.allow_only("ONNX model", "inputs", "fixed", "outputs", "input_shapes")
     model = _read(source, request)
     lowering, values = _walk(model)
     lowering.raise_problems()
@@ -90,7 +90,8 @@ def _read(source: Any, request: Request) -> _Model:
     ours = {item.name for item in (*inputs.free, *inputs.fixed)}
     needed = {name for node in chosen for name in names_taken(node)} | set(outputs)
     weights = read_weights(graph, needed - ours, growth)
-    return _Model(replace_patterns(placed, weights, outputs), weights, inputs, outputs, _opsets(proto), growth)
+    opsets = _opsets(proto)
+    return _Model(replace_patterns(placed, weights, outputs, opsets[""]), weights, inputs, outputs, opsets, growth)
 
 
 def _growth(nodes: Sequence[onnx.NodeProto], num_numbers: int) -> Growth:
@@ -127,7 +128,8 @@ def _take(lowering: Lowering, start: int, shape: tuple[int, ...] | None, size: i
 def _check_shapes(model: _Model) -> None:
     unknown = model.inputs.unknown
     if unknown is not None:
-        raise unknown_input("ONNX", f"its input '{unknown.name}' has axes of unknown size besides the batch axis")
+        example = "(4,)" if len(model.inputs.free) == 1 else f"{{'{unknown.name}': (4,)}}"
+        raise unknown_input("ONNX", f"its input '{unknown.name}' has axes of unknown size besides the batch axis", example)
     if any(item.size == 0 for item in model.inputs.free):
         raise InputError("An input of the ONNX model has an axis of size 0. Pass a model that takes numbers.")
 

@@ -19,6 +19,8 @@ from dcembed.importers.onnx_graph import all_nodes, subgraphs
 from dcembed.network.growth import Growth, growth_of
 
 FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+# Where a tensor has its numbers if not in bytes.
+_LISTS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 # Attributes that name the type of a result.
 _TYPES = ("to", "dtype", "output_dtype")
 
@@ -116,5 +118,5 @@ def count_numbers(graph: onnx.GraphProto, nodes: Iterable[onnx.NodeProto]) -> in
 
 def _count(tensor: onnx.TensorProto) -> int:
     claimed = math.prod(max(size, 0) for size in tensor.dims)
-    held = tensor.ByteSize()
-    return min(claimed, held)
+    held = len(tensor.raw_data) + sum(len(getattr(tensor, name)) for name in _LISTS)
+    return int(min(claimed, held))

@@ -47,10 +47,10 @@ def make_forward(
         padded = np.vstack([points, np.zeros((-len(points) % size, points.shape[1]))])
         parts = [run(padded[start : start + size], size) for start in range(0, len(padded), size)]
         values = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        # Rows that are too many are passed on, for `check` to see.
-        if any(len(value) != len(padded) for value in values):
-            return next(value for value in values if len(value) != len(padded))
-        return np.concatenate([value.reshape(len(padded), -1) for value in values], axis=1)[: len(points)]
+        rows = np.concatenate([value.reshape(len(padded), -1) for value in values], axis=1)[: len(points)]
+        odd = next((value for value in values if len(value) != len(padded)), None)
+        # Some converters write all predictions below one another, point by point. Other rows are passed on, for `check` to see.
+        return rows if odd is None or np.allclose(rows, one_by_one(points), rtol=1e-9, equal_nan=True) else odd
 
     def forward(points: Array) -> Array:
         if inputs.batch is None or inputs.batch * points.shape[1] > MOST_IN_BATCH:

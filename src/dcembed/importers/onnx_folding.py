@@ -15,10 +15,11 @@ from dcembed.importers.onnx_evaluation import make_evaluator
 from dcembed.importers.operations import Unsupported
 from dcembed.network.growth import Growth
 
-# What comes out of these is not the same twice, or is the business of the walk: subgraphs, and what is left out at inference.
+# What comes out of these is not the same twice, or is the business of the walk: subgraphs, sequences, and what is left out at inference.
 NOT_FOLDED = frozenset(
     [
         "Bernoulli",
+        "ConcatFromSequence",
         "Dropout",
         "If",
         "Loop",
@@ -28,7 +29,12 @@ NOT_FOLDED = frozenset(
         "RandomUniform",
         "RandomUniformLike",
         "Scan",
+        "SequenceAt",
+        "SequenceConstruct",
+        "SequenceEmpty",
+        "SequenceInsert",
         "SequenceMap",
+        "SplitToSequence",
     ]
 )
 FOLDED_DOMAINS = ("", "ai.onnx.ml")
@@ -67,10 +73,9 @@ def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, i
     imports = [helper.make_opsetid(domain, number) for domain, number in opsets.items()]
     try:
         schema = onnx.defs.get_schema(node.op_type, version, node.domain)
-        types = {
-            name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in named.items()
-        }
-        shown = {name: numpy_helper.from_array(array, name) for name, array in named.items() if array.size <= MOST_SHOWN}
+        # Not every operator is defined for doubles.
+        types = {name: helper.make_tensor_type_proto(_type(array), array.shape) for name, array in named.items()}
+        shown = {name: numpy_helper.from_array(_single(array), name) for name, array in named.items() if array.size <= MOST_SHOWN}
         results = onnx.shape_inference.infer_node_outputs(schema, node, types, shown, opset_imports=imports)
     except Exception as error:
         # Whatever it stumbles over: sizes that do not fit, a name that it does not know.
@@ -79,6 +84,14 @@ def _infer(node: onnx.NodeProto, named: dict[str, Array], opsets: Mapping[str, i
     if not shapes or not all(kind.HasField("shape") and all(axis.HasField("dim_value") for axis in kind.shape.dim) for kind in shapes):
         raise Unsupported("is a constant that is not evaluated: how large it becomes is not known before it is. Export its value")
     return sum(math.prod(axis.dim_value for axis in kind.shape.dim) for kind in shapes)
+
+
+def _type(array: Array) -> int:
+    return int(onnx.TensorProto.FLOAT if array.dtype == np.float64 else helper.np_dtype_to_tensor_dtype(array.dtype))
+
+
+def _single(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
 Count = Callable[[onnx.NodeProto, list[Array]], int]
@@ -106,7 +119,7 @@ def _windows(node: onnx.NodeProto, arrays: list[Array]) -> int:
     pads = [sum(item.ints) for item in node.attribute if item.name == "pads"]
     kernel = [math.prod(max(size, 1) for size in item.ints) for item in node.attribute if item.name == "kernel_shape"]
     taps = arrays[1].size if len(arrays) > 1 else math.prod(kernel)
-    return math.prod(size + max(sum(pads), 0) for size in arrays[0].shape) * taps
+    return int(math.prod(size + max(sum(pads), 0) for size in arrays[0].shape) * taps)
 
 
 def _resized(node: onnx.NodeProto, arrays: list[Array]) -> int:
@@ -116,6 +129,12 @@ def _resized(node: onnx.NodeProto, arrays: list[Array]) -> int:
     whole = arrays[-1].dtype.kind in "iu" and len(arrays) > 1
     # More than all memory, so that no product overflows.
     return int(min(size if whole else size * arrays[0].size, 1e18)) if math.isfinite(size) else 10**18
+
+
+def _range(node: onnx.NodeProto, arrays: list[Array]) -> int:
+    first, limit, step = (float(array.reshape(-1)[0]) for array in arrays)
+    length = (limit - first) / step if step else 0.0
+    return math.ceil(max(length, 0.0)) if math.isfinite(length) else 10**18
 
 
 def _categories(node: onnx.NodeProto, arrays: list[Array]) -> int:
@@ -139,6 +158,7 @@ COUNTS: dict[str, Count] = {
     "NonZero": _per_axis,
     "Normalizer": _no_more,
     "OneHotEncoder": _categories,
+    "Range": _range,
     "Resize": _resized,
     "Scaler": _no_more,
     "Unique": lambda node, arrays: 4 * arrays[0].size,

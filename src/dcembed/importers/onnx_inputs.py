@@ -17,8 +17,6 @@ from dcembed.importers.onnx_double import FLOAT_TYPES
 from dcembed.importers.request import Request
 from dcembed.reading import show
 
-Proto = onnx.ValueInfoProto
-
 # What whole numbers and flags may go through on their way to where they become floats.
 _REARRANGED = ("Concat", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze")
 _TAKES_NUMBERS = ("FeatureVectorizer", "LinearClassifier", "LinearRegressor", "Scaler")
@@ -79,7 +77,7 @@ def read_inputs(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], request
     given = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
     protos = {str(proto.name): proto for proto in graph.input}
     asked, values = request.inputs or (), request.fixed or {}
-    for name in (*asked, *values):
+    for name in (*asked, *values, *(request.input_shapes or {})):
         if name not in protos:
             raise InputError(f"load_network: the ONNX model has no input '{name}'. Its inputs are {_list(protos)}.")
     open_ = [name for name in protos if name not in given and name not in values]
@@ -92,7 +90,7 @@ def read_inputs(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], request
     names = asked or open_
     if not names:
         raise NetworkError("The ONNX model has no input that is not a constant. Pass a model that is a function of something.")
-    free = tuple(_read_free(protos[name], nodes, request.input_shape, only=len(names) == 1) for name in names)
+    free = tuple(_read_free(protos[name], nodes, request, only=len(names) == 1) for name in names)
     return Inputs(free, tuple(_read_fixed(protos[name], value) for name, value in values.items()))
 
 
@@ -103,16 +101,17 @@ def _list(names: Any) -> str:
 # Inputs of the network.
 
 
-def _read_free(proto: Proto, nodes: Sequence[onnx.NodeProto], input_shape: tuple[int, ...] | None, only: bool) -> Input:
-    """With its shape for one point. Of several inputs, the user's `input_shape` is that of the ones whose own is not known."""
+def _read_free(proto: onnx.ValueInfoProto, nodes: Sequence[onnx.NodeProto], request: Request, only: bool) -> Input:
+    """With its shape for one point. Of several inputs, one `input_shape` without a name is that of those whose own is not known."""
     _check_type(proto, nodes)
-    if only:
-        return _read_shape(proto, input_shape)
+    named = (request.input_shapes or {}).get(proto.name)
+    if only or named is not None:
+        return _read_shape(proto, named or request.input_shape)
     known = _read_shape(proto, None)
-    return known if known.shape is not None or input_shape is None else _read_shape(proto, input_shape)
+    return known if known.shape is not None or request.input_shape is None else _read_shape(proto, request.input_shape)
 
 
-def _read_shape(proto: Proto, input_shape: tuple[int, ...] | None) -> Input:
+def _read_shape(proto: onnx.ValueInfoProto, input_shape: tuple[int, ...] | None) -> Input:
     """An input of one axis has no batch axis. So has one whose whole shape is the `input_shape` that the user passed."""
     name, sizes = proto.name, declared(proto)
     if sizes is None:
@@ -130,7 +129,7 @@ def _read_shape(proto: Proto, input_shape: tuple[int, ...] | None) -> Input:
     return Input(name, None if 0 in features else (1, *features), batch)
 
 
-def declared(proto: Proto) -> tuple[int, ...] | None:
+def declared(proto: onnx.ValueInfoProto) -> tuple[int, ...] | None:
     """The sizes that a model gives, 0 for a free one; None for a value of any shape."""
     kind = proto.type.tensor_type
     if not kind.HasField("shape"):
@@ -142,7 +141,7 @@ def _fits(sizes: Sequence[int], shape: Sequence[int]) -> bool:
     return all(size in (0, wanted) for size, wanted in zip(sizes, shape, strict=True))
 
 
-def _check_type(proto: Proto, nodes: Sequence[onnx.NodeProto]) -> None:
+def _check_type(proto: onnx.ValueInfoProto, nodes: Sequence[onnx.NodeProto]) -> None:
     """Floats, and whole numbers that are made floats before anything is computed: those may lie between whole numbers here."""
     kind = proto.type.tensor_type.elem_type
     if kind in FLOAT_TYPES or (type_name(proto) in _WHOLE_TYPES and _becomes_float(proto.name, nodes)):
@@ -153,7 +152,7 @@ def _check_type(proto: Proto, nodes: Sequence[onnx.NodeProto]) -> None:
     )
 
 
-def type_name(proto: Proto) -> str:
+def type_name(proto: onnx.ValueInfoProto) -> str:
     """The type of a value for messages."""
     if not proto.type.HasField("tensor_type"):
         return str(proto.type.WhichOneof("value") or "nothing").removesuffix("_type")
@@ -183,7 +182,7 @@ def _casts_to_float(node: onnx.NodeProto) -> bool:
 # Constants.
 
 
-def _read_fixed(proto: Proto, value: Any) -> Input:
+def _read_fixed(proto: onnx.ValueInfoProto, value: Any) -> Input:
     """A value is given with or without the batch axis; one number stands for all of them."""
     array, sizes = _convert(proto, value), declared(proto)
     if sizes is None:
@@ -206,7 +205,7 @@ def _for_one_point(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return shape if len(sizes) <= 1 else (1, *shape[1:])
 
 
-def _convert(proto: Proto, value: Any) -> Array:
+def _convert(proto: onnx.ValueInfoProto, value: Any) -> Array:
     kind = proto.type.tensor_type.elem_type
     try:
         if kind == onnx.TensorProto.STRING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 
 from dcembed.importers.onnx_files import parse_file
-from dcembed.importers.onnx_operations import is_known
+from dcembed.importers.onnx_operators import is_known
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from dcembed.arrays import Array
 from dcembed.errors import NetworkError
 from dcembed.importers import operations as ops
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
-from dcembed.importers.onnx_comparisons import refuse_comparison
 from dcembed.importers.onnx_double import read_weights
 from dcembed.importers.onnx_files import to_array
 from dcembed.importers.onnx_folding import fold, is_folded
 from dcembed.importers.onnx_functions import MOST_NODES
 from dcembed.importers.onnx_graph import Placed, name_of, order_nodes
-from dcembed.importers.onnx_operations import SUBGRAPHS, find_operator
+from dcembed.importers.onnx_operators import SUBGRAPHS, find_operator
+from dcembed.importers.onnx_operators.comparisons import refuse_comparison
 from dcembed.importers.operations import Unsupported
 from dcembed.network.builder import Tensor
 
@@ -101,7 +101,7 @@ def _find(node: onnx.NodeProto, inputs: Sequence[Any], values: Values, walk: Wal
 
 
 def _if(values: Values, walk: Walk, condition: Any, then_branch: Any, else_branch: Any) -> tuple[Any, ...]:
-    if isinstance(condition, Tensor):
+    if not isinstance(condition, np.ndarray | np.generic):
         raise Unsupported("decides by a value that is computed from the input. Export the branch that is taken")
     branch = then_branch if np.asarray(condition).reshape(-1)[0] else else_branch
     return tuple(_walk_graph(branch, values, walk))
@@ -124,8 +124,18 @@ def _loop(values: Values, walk: Walk, count: Any, condition: Any, *carried: Any,
     return (*state, *(_stack(walk, column) for column in zip(*scanned, strict=True)))
 
 
+def _sequence_map(values: Values, walk: Walk, sequence: Any, *others: Any, body: Any) -> tuple[Any, ...]:
+    """The body once for every value of a sequence, with the value of the same place of other sequences."""
+    names = [str(value.name) for value in body.input]
+    rows = []
+    for place, value in enumerate(sequence):
+        taken = [other[place] if isinstance(other, list) else other for other in others]
+        rows.append(_walk_graph(body, values | dict(zip(names, (value, *taken), strict=True)), walk))
+    return tuple(list(column) for column in zip(*rows, strict=True))
+
+
 def _whole(value: Any, what: str) -> int:
-    if isinstance(value, Tensor) or value is UNKNOWN:
+    if not isinstance(value, np.ndarray | np.generic | bool):
         raise Unsupported(f"runs as often as the input says: {what} is computed. Export the model with a fixed number of steps")
     return int(np.asarray(value).reshape(-1)[0])
 
@@ -145,4 +155,4 @@ def _walk_graph(graph: onnx.GraphProto, values: Values, walk: Walk) -> list[Any]
     return [inner.get(name, UNKNOWN) for name in names]
 
 
-_WALKED: dict[str, Callable[..., Any]] = {"If": _if, "Loop": _loop}
+_WALKED: dict[str, Callable[..., Any]] = {"If": _if, "Loop": _loop, "SequenceMap": _sequence_map}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.importers import operations as ops
-from dcembed.importers.onnx_activations import cast
+from dcembed.importers.onnx_operators.activations import cast
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.importers.operations.structure import blocks, ratio
 from dcembed.network.builder import NetworkBuilder, Tensor

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dcembed.importers import operations as ops
-from dcembed.importers.onnx_shapes import whole_numbers
-from dcembed.importers.onnx_windows import read_windows
+from dcembed.importers.onnx_operators.shapes import whole_numbers
+from dcembed.importers.onnx_operators.windows import read_windows
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.builder import NetworkBuilder
 
@@ -64,6 +64,38 @@ def conv_transpose(
         around = [(first, max(last, 0)) for first, last in around]
     return ops.convolve_transposed(
         builder, x, kernel, bias, stride=steps, padding=around, output_padding=extra, dilation=gaps, groups=group
+    )
+
+
+def col2im(
+    builder: NetworkBuilder,
+    x: Value,
+    image_shape: Any,
+    block_shape: Any,
+    dilations: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+) -> Value:
+    """Blocks of columns added up where they overlap: a transposed convolution with one tap per channel."""
+    image, block = whole_numbers(image_shape, "an image shape"), whole_numbers(block_shape, "a block shape")
+    windows = read_windows(image, block, strides, dilations, pads)
+    taps = int(np.prod(block))
+    count, channels, _ = ops.shape_of(x)
+    kernel = np.tile(np.eye(taps).reshape(taps, 1, *block), (channels // taps, *(1,) * (len(block) + 1)))
+    spread = ops.reshape(builder, x, (count, channels, *windows.counts))
+    full = [
+        (number - 1) * step + extent - sum(around)
+        for number, step, extent, around in zip(windows.counts, windows.strides, windows.extents, windows.pads, strict=True)
+    ]
+    return ops.convolve_transposed(
+        builder,
+        spread,
+        kernel,
+        stride=windows.strides,
+        padding=windows.pads,
+        output_padding=[size - reached for size, reached in zip(image, full, strict=True)],
+        dilation=windows.dilations,
+        groups=channels // taps,
     )
 
 

@@ -47,12 +47,21 @@ def linear_classifier(
 ) -> tuple[Any, Value]:
     """The scores, or the probabilities that are made of them; labels are not given."""
     scores = _affine(builder, x, np.reshape(coefficients, (-1, ops.shape_of(x)[1])), intercepts)
-    if ops.shape_of(scores)[1] == 1 and max(len(classlabels_ints or ()), len(classlabels_strings or ())) == 2:
-        scores = ops.concat(builder, [ops.negate(builder, scores), scores], 1)
     links: dict[str, Any] = {"NONE": lambda b, v: v, "LOGISTIC": ops.sigmoid, "SOFTMAX": ops.softmax}
     if post_transform not in links:
         raise Unsupported(f"has the post_transform '{post_transform}'; accepted are {', '.join(links)}")
-    return UNKNOWN, links[post_transform](builder, scores)
+    if ops.shape_of(scores)[1] > 1 or max(len(classlabels_ints or ()), len(classlabels_strings or ())) != 2:
+        return UNKNOWN, links[post_transform](builder, scores)
+    return UNKNOWN, _two_classes(builder, scores, post_transform)
+
+
+def _two_classes(builder: NetworkBuilder, score: Value, post_transform: str) -> Value:
+    """One score stands for the second class, and its opposite for the first."""
+    if post_transform == "LOGISTIC":
+        second = ops.sigmoid(builder, score)
+        return ops.concat(builder, [ops.subtract(builder, np.asarray(1.0), second), second], 1)
+    both = ops.concat(builder, [ops.negate(builder, score), score], 1)
+    return ops.softmax(builder, both) if post_transform == "SOFTMAX" else both
 
 
 def _affine(builder: NetworkBuilder, x: Value, matrix: Any, intercepts: Any) -> Value:

@@ -10,7 +10,7 @@ import onnx
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_double import FLOAT_TYPES
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.activations import Activation, smooth
+from dcembed.network.activations import Activation
 from dcembed.network.builder import NetworkBuilder
 
 # Defaults of ONNX are single-precision numbers.
@@ -36,13 +36,13 @@ def prelu(builder: NetworkBuilder, x: Value, slope: Value) -> Value:
     """With slopes that broadcast to x, or one per channel as exporters of old wrote them."""
     shape, own = ops.shape_of(x), ops.shape_of(slope)
     per_channel = len(own) == 1 and len(shape) > 2 and own[0] == shape[1] and own[0] not in (1, shape[-1])
-    return ops.leaky_relu(builder, x, ops.along_axis(slope, 1, len(shape)) if per_channel else slope)
+    return ops.leaky_relu(builder, x, ops.along_axis(ops.as_constant(slope, "the slope"), 1, len(shape)) if per_channel else slope)
 
 
 def old_prelu(builder: NetworkBuilder, x: Value, slope: Value) -> Value:
     """Before opset 7: one slope per channel."""
-    along = len(ops.shape_of(slope)) == 1 and np.size(slope) > 1
-    return ops.leaky_relu(builder, x, ops.along_axis(slope, 1, len(ops.shape_of(x))) if along else slope)
+    along = len(ops.shape_of(slope)) == 1 and ops.shape_of(slope) != (1,)
+    return ops.leaky_relu(builder, x, ops.along_axis(ops.as_constant(slope, "the slope"), 1, len(ops.shape_of(x))) if along else slope)
 
 
 def elu(builder: NetworkBuilder, x: Value, alpha: float = 1.0) -> Value:
@@ -129,8 +129,3 @@ def cast_like(builder: NetworkBuilder, x: Value, other: Value, saturate: int = 1
     if isinstance(other, np.ndarray) and other.dtype.kind != "f":
         raise Unsupported(f"converts a computed value to {other.dtype}; conversions between floating-point types are accepted")
     return x
-
-
-def scaled_tanh(builder: NetworkBuilder, x: Value, alpha: float = 1.0, beta: float = 1.0) -> Value:
-    """alpha tanh(beta x)."""
-    return ops.scale(builder, ops.activate(builder, ops.scale(builder, x, beta), smooth.tanh()), alpha)

@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dcembed.importers import onnx_activations as activations
-from dcembed.importers import onnx_arithmetic as arithmetic
-from dcembed.importers import onnx_comparisons as comparisons
-from dcembed.importers import onnx_normalization as normalization
-from dcembed.importers import onnx_places as places
-from dcembed.importers import onnx_reductions as reductions
-from dcembed.importers import onnx_shapes as shapes
-from dcembed.importers import onnx_tables as tables
 from dcembed.importers import operations as ops
-from dcembed.importers.onnx_attention import attention
-from dcembed.importers.onnx_refused import reason
+from dcembed.importers.onnx_operators import (
+    activations,
+    arithmetic,
+    comparisons,
+    normalization,
+    places,
+    reductions,
+    sequences,
+    shapes,
+    tables,
+)
+from dcembed.importers.onnx_operators.attention import attention
+from dcembed.importers.onnx_operators.refused import reason
 from dcembed.importers.operations import Unsupported
 from dcembed.network.activations import smooth
 
@@ -38,7 +41,9 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "CastLike": activations.cast_like,
     "Celu": activations.celu,
     "Clip": activations.clip,
+    "Col2Im": places.col2im,
     "Concat": shapes.concat,
+    "ConcatFromSequence": sequences.join,
     "Conv": places.conv,
     "ConvTranspose": places.conv_transpose,
     "Cos": ops.cos,
@@ -57,6 +62,7 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "Gather": shapes.gather,
     "GatherElements": shapes.gather_elements,
     "GatherND": shapes.gather_nd,
+    # Since opset 20; earlier only where it was found written out.
     "Gelu": activations.gelu,
     "Gemm": arithmetic.gemm,
     "GlobalAveragePool": places.global_average_pool,
@@ -109,6 +115,10 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "ScatterElements": shapes.scatter_elements,
     "ScatterND": shapes.scatter_nd,
     "Selu": activations.selu,
+    "SequenceAt": sequences.at,
+    "SequenceConstruct": sequences.construct,
+    "SequenceEmpty": sequences.empty,
+    "SequenceInsert": sequences.insert,
     "Shape": shapes.shape,
     "Shrink": activations.shrink,
     "Sigmoid": ops.sigmoid,
@@ -122,6 +132,7 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     "Softsign": _function(smooth.softsign()),
     "SpaceToDepth": shapes.space_to_depth,
     "Split": shapes.split,
+    "SplitToSequence": sequences.split,
     "Sqrt": ops.sqrt,
     "Squeeze": shapes.squeeze,
     "Sub": {1: _laid(ops.subtract), 7: ops.subtract},
@@ -144,7 +155,7 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
     f"{_ML}.Scaler": tables.scaler,
 }
 # Known to the walk: their subgraphs are walked where the conditions are constants.
-SUBGRAPHS = ("If", "Loop")
+SUBGRAPHS = ("If", "Loop", "SequenceMap")
 
 
 def find_operator(domain: str, name: str, version: int) -> Handler | None:

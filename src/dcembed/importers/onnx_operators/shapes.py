@@ -202,4 +202,5 @@ def space_to_depth(builder: NetworkBuilder, x: Value, blocksize: int) -> Value:
 
 def eye_like(builder: NetworkBuilder, x: Tensor, dtype: int | None = None, k: int = 0) -> Array:
     """The unit matrix in the shape of x."""
-    return np.eye(*x.shape, k=k)
+    rows, columns = x.shape
+    return np.eye(rows, columns, k=k)

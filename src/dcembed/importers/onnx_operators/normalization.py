@@ -51,7 +51,7 @@ def group_norm(
         np.repeat(array, per_group) if array.size == num_groups else array
         for array in (ops.as_constant(item, "a weight").reshape(-1) for item in (gamma, beta))
     ]
-    return ops.group_norm(builder, x, num_groups, *factors, epsilon)
+    return ops.group_norm(builder, x, num_groups, factors[0], factors[1], epsilon)
 
 
 def layer_norm(

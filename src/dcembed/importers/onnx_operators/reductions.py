@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dcembed.importers import operations as ops
-from dcembed.importers.onnx_shapes import whole_numbers
+from dcembed.importers.onnx_operators.shapes import whole_numbers
 from dcembed.importers.operations import Value
 from dcembed.network.builder import NetworkBuilder
 
