@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.importers.operations.arithmetic import add, multiply, negate, scale
+from dcembed.importers.operations.arithmetic import add, multiply, negate, scale, subtract
 from dcembed.importers.operations.ranges import lower_bound
 from dcembed.importers.operations.structure import Units, read_units
 from dcembed.importers.operations.units import activate, cube
@@ -169,6 +169,26 @@ def _whole_power(builder: NetworkBuilder, value: Tensor, exponent: int) -> Value
 def log_of_base(builder: NetworkBuilder, value: Value, base: float) -> Value:
     """The logarithm to another base."""
     return scale(builder, log(builder, value), 1.0 / math.log(base))
+
+
+def log1p(builder: NetworkBuilder, value: Value) -> Value:
+    """log(1 + value)."""
+    return log(builder, add(builder, value, np.asarray(1.0))) if isinstance(value, Tensor) else np.log1p(value)
+
+
+def expm1(builder: NetworkBuilder, value: Value) -> Value:
+    """exp(value) - 1."""
+    return add(builder, exp(builder, value), np.asarray(-1.0)) if isinstance(value, Tensor) else np.expm1(value)
+
+
+def logit(builder: NetworkBuilder, value: Value, least: float | None = None) -> Value:
+    """log(value / (1 - value)) of a value between 0 and 1, which stays `least` away from both where that is given."""
+    inside = value
+    if least is not None and isinstance(value, Tensor):
+        inside = builder.clip(value, least, 1.0 - least)
+    elif least is not None:
+        inside = np.clip(np.asarray(value), least, 1.0 - least)
+    return subtract(builder, log(builder, inside), log(builder, subtract(builder, np.asarray(1.0), inside)))
 
 
 def log1p(builder: NetworkBuilder, value: Value) -> Value:
