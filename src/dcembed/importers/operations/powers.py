@@ -189,13 +189,3 @@ def logit(builder: NetworkBuilder, value: Value, least: float | None = None) -> 
     elif least is not None:
         inside = np.clip(np.asarray(value), least, 1.0 - least)
     return subtract(builder, log(builder, inside), log(builder, subtract(builder, np.asarray(1.0), inside)))
-
-
-def log1p(builder: NetworkBuilder, value: Value) -> Value:
-    """log(1 + value)."""
-    return log(builder, add(builder, value, np.asarray(1.0))) if isinstance(value, Tensor) else np.log1p(value)
-
-
-def expm1(builder: NetworkBuilder, value: Value) -> Value:
-    """exp(value) - 1."""
-    return add(builder, exp(builder, value), np.asarray(-1.0)) if isinstance(value, Tensor) else np.expm1(value)
