@@ -21,7 +21,7 @@ from dcembed.importers.request import Request
 from dcembed.importers.torch_batch import FixedBatch
 from dcembed.importers.torch_first_point import restrict
 from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
-from dcembed.importers.torch_outputs import drop_heads, join, read_outputs
+from dcembed.importers.torch_outputs import drop_heads, join, read_outputs, with_choice
 from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, recorded_sizes, returned, run
 from dcembed.importers.torch_recorder import Recorder
 from dcembed.importers.torch_rounding import softplus_error
@@ -49,11 +49,11 @@ def read_exported(exported: Any) -> Program:
 def _read_input(node: fx.Node, exported: Any) -> Input:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
-        raise NetworkError(f"The input '{node.name}' of the program is {value!r}, which is not a tensor. Export a model of tensors alone.")
+        raise NetworkError(f"The input '{node.target}' of the program is {value!r}, which is not a tensor. Export a model of tensors alone.")
     sizes = recorded_sizes(node) or ()
     limits = exported.range_constraints.get(getattr(getattr(value.shape[0], "node", None), "expr", None)) if sizes else None
     low, high = (1, 2**31) if limits is None else (int(limits.lower), int(min(limits.upper, 2**31)))
-    return Input(node.name, sizes, value.dtype, (max(low, 1), high))
+    return Input(str(node.target), sizes, value.dtype, (max(low, 1), high))
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def choose_outputs(program: Program, request: Request) -> list[int]:
 
 def _read(program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> _Reading:
     """In double precision, or in single precision if the program does not run in it."""
+    _refuse_unknown(program, outputs)
     nodes = needed(program.code, outputs)
-    _refuse_unknown(nodes)
     try:
         return _record(program, layout, outputs, nodes, growth, double=True)
     except DcembedError:
@@ -128,13 +128,17 @@ def _read(program: Program, layout: Layout, outputs: Sequence[int], growth: Grow
             raise NetworkError(f"The {SOURCE} itself fails on one point: {type(error).__name__}: {error}.") from error
 
 
-def _refuse_unknown(nodes: set[fx.Node]) -> None:
+def _refuse_unknown(program: Program, outputs: Sequence[int]) -> None:
     """Operators that are not run, whatever they do."""
+    refused = {index: [node for node in sorted(needed(program.code, [index])) if isinstance(node.target, Refused)] for index in outputs}
     lowering = Lowering("torch", ACCEPTED, (1,))
-    for index, node in enumerate(sorted(nodes)):
-        if isinstance(node.target, Refused):
-            lowering.apply(describe(node, index, operator_name(node.target)), None)
-    lowering.raise_problems()
+    for place, node in enumerate(dict.fromkeys(node for nodes in refused.values() for node in nodes)):
+        lowering.apply(describe(node, place, operator_name(node.target)), None)
+    try:
+        lowering.raise_problems()
+    except UnsupportedLayerError as error:
+        good = [program.outputs[index] for index in outputs if not refused[index]]
+        raise with_choice(error, [program.outputs[index] for index in outputs], good) from None
 
 
 def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set[fx.Node], growth: Growth, double: bool) -> _Reading:

@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dcembed.arrays import Array
-from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
+from dcembed.errors import DcembedError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
 from dcembed.importers.request import Request
 from dcembed.importers.torch_program import name_outputs
@@ -77,12 +77,17 @@ def read_outputs(recorder: Recorder, leaves: Sequence[Any], names: Sequence[str]
         return [_read_output(recorder, leaves[place], names[place]) for place in chosen]
     except (NetworkError, UnsupportedLayerError) as error:
         good = [names[place] for place in chosen if not causes[place] and _is_value(recorder, leaves[place])]
-        if not good:
-            raise
-        bad = [names[place] for place in chosen if names[place] not in good]
-        raise UnsupportedLayerError(
-            f"{error}\nThis is about {_say(bad)}; {_say(good)} can be embedded: load_network(model, outputs={good!r})."
-        ) from error
+        raise with_choice(error, [names[place] for place in chosen], good) from error
+
+
+def with_choice(error: DcembedError, names: Sequence[str], good: Sequence[str]) -> DcembedError:
+    """An error of some outputs; it says which others can be chosen."""
+    if not good:
+        return error
+    bad = [name for name in names if name not in good]
+    return UnsupportedLayerError(
+        f"{error}\nThis is about {_say(bad)}; {_say(good)} can be embedded: load_network(model, outputs={list(good)!r})."
+    )
 
 
 def _say(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from dcembed.importers.aten import OPERATORS
+from dcembed.importers.aten import OPERATORS, REASONS
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _known_names() -> frozenset[str]:
     from torch._decomp import decomposition_table
 
     known = {str(target._schema.name.partition("::")[2]) for target in decomposition_table if isinstance(target, torch._ops.OpOverload)}
-    return frozenset(known | set(OPERATORS) | _MAKERS)
+    return frozenset(known | set(OPERATORS) | set(REASONS) | _MAKERS)
 
 
 @cache

@@ -18,7 +18,7 @@ from dcembed.importers.torch_pickles import Record
 from dcembed.importers.torchscript_functions import call_operator
 
 # Statements that a forward pass may run; a loop without end is not waited for.
-MOST_STATEMENTS = 1_000_000
+MOST_STATEMENTS = 200_000
 
 
 @dataclass(frozen=True)
