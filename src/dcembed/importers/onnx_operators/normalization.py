@@ -78,6 +78,8 @@ def local_response_norm(
     builder: NetworkBuilder, x: Value, size: int, alpha: float = _LRN_ALPHA, beta: float = 0.75, bias: float = 1.0
 ) -> Value:
     """x over a power of the sum of squares of the channels around; of an even number of them one more lies behind than before."""
+    if size < 1 or size > 2 * ops.shape_of(x)[1]:
+        raise Unsupported(f"goes over {size} channels of {ops.shape_of(x)[1]}")
     turned = ops.rearrange(builder, x, lambda a: np.flip(a, 1)) if size % 2 == 0 else x
     result = ops.local_response_norm(builder, turned, size, alpha, beta, bias)
     return ops.rearrange(builder, result, lambda a: np.flip(a, 1)) if size % 2 == 0 else result

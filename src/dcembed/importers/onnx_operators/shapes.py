@@ -180,7 +180,9 @@ def expand(builder: NetworkBuilder, x: Value, shape: Any) -> Value:
 
 def tile(builder: NetworkBuilder, x: Value, repeats: Any) -> Value:
     """Repeated as a whole."""
-    return ops.tile(builder, x, whole_numbers(repeats, "repeats"))
+    times = whole_numbers(repeats, "repeats")
+    builder.growth.check(math.prod(ops.shape_of(x)) * math.prod(times), "A repeated value")
+    return ops.tile(builder, x, times)
 
 
 def trilu(builder: NetworkBuilder, x: Value, k: Any = None, upper: int = 1) -> Value:
