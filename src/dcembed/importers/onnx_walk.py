@@ -22,7 +22,6 @@ from dcembed.importers.onnx_graph import Placed, name_of, order_nodes
 from dcembed.importers.onnx_operators import SUBGRAPHS, find_operator
 from dcembed.importers.onnx_operators.comparisons import refuse_comparison
 from dcembed.importers.operations import Unsupported
-from dcembed.network.builder import Tensor
 
 Values = dict[str, Any]
 

@@ -8,7 +8,7 @@ import numpy as np
 from onnx.reference.op_run import OpRun
 
 
-class Loop(OpRun):
+class Loop(OpRun):  # type: ignore[misc]
     """Runs a body again and again, with the values of the turn before."""
 
     op_domain = ""

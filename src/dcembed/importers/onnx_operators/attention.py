@@ -68,7 +68,7 @@ def _mask(mask: Any, is_causal: bool, shape: tuple[int, ...]) -> Array | None:
     """What is added to the scores: minus infinity, or so, where nothing is to be seen."""
     if isinstance(mask, Tensor):
         raise Unsupported("has a mask that is computed from the input; give it a value with inputs={...}")
-    seen = np.tri(*shape[-2:]) > 0 if is_causal else np.ones(shape[-2:], dtype=bool)
+    seen = np.tri(shape[-2], shape[-1]) > 0 if is_causal else np.ones(shape[-2:], dtype=bool)
     added = np.zeros(shape[-2:])
     if mask is not None:
         array = np.asarray(mask)
