@@ -43,6 +43,9 @@ def make_specimens() -> list[Specimen]:
         Specimen("net.nnet", _nnet(), info),
         Specimen("net.onnx", _onnx(functions=False), info),
         Specimen("functions.onnx", _onnx(functions=True), info),
+        Specimen("image.onnx", _onnx_image(), info),
+        Specimen("table.onnx", _onnx_table(), info),
+        Specimen("net.onnx.gz", gzip.compress(_onnx(functions=False), mtime=0), info),
         Specimen("qp.lp", qp_lp().encode(), host),
         Specimen("milp.lp", milp_lp().encode(), host),
         Specimen("brackets.lp", brackets.encode(), host),
@@ -115,6 +118,76 @@ def _onnx(functions: bool) -> bytes:
     body = [helper.make_node("Relu", ["p"], ["q"])]
     own = [helper.make_function("own", "Layer", ["p"], ["q"], body, opsets[:1])] if functions else []
     return helper.make_model(graph, opset_imports=opsets, functions=own, ir_version=9).SerializeToString()
+
+
+def _onnx_image() -> bytes:
+    """Convolution, pooling, normalization, padding, resizing and softmax of a small image, as of opset 13."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    node = helper.make_node
+    nodes = [
+        node("Pad", ["x", "p"], ["a"]),
+        node("Conv", ["a", "k", "s"], ["b"], strides=[2, 1], dilations=[1, 1]),
+        node("BatchNormalization", ["b", "s", "s", "s", "v"], ["c"], epsilon=0.1),
+        node("Elu", ["c"], ["d"], alpha=0.5),
+        node("MaxPool", ["d"], ["e"], kernel_shape=[2, 2], pads=[0, 1, 0, 0]),
+        node("Resize", ["e", "", "f"], ["g"], mode="linear"),
+        node("AveragePool", ["g"], ["h"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("ReduceMean", ["h"], ["i"], axes=[2, 3], keepdims=0),
+        node("Split", ["i"], ["j", "l"], axis=1),
+        node("Concat", ["l", "j"], ["m"], axis=1),
+        node("Softmax", ["m"], ["y"], axis=1),
+    ]
+    rng = np.random.default_rng(0)
+    weights = {
+        "p": np.array([0, 0, 1, 1, 0, 0, 1, 0]),
+        "k": rng.normal(size=(2, 1, 3, 2)).astype(np.float32),
+        "s": np.ones(2, dtype=np.float32),
+        "v": np.ones(2, dtype=np.float32),
+        "f": np.array([1.0, 1.0, 2.0, 2.0], dtype=np.float32),
+    }
+    tensors = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "net", [value("x", TensorProto.FLOAT, ["n", 1, 5, 4])], [value("y", TensorProto.FLOAT, None)], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
+
+
+def _onnx_table() -> bytes:
+    """Named columns, a scaler, a loop and a branch by constants, a classifier and its labels."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    node, value = helper.make_node, helper.make_tensor_value_info
+    turns = [value("t", TensorProto.INT64, []), value("g", TensorProto.BOOL, []), value("h", TensorProto.FLOAT, None)]
+    body = helper.make_graph(
+        [node("Relu", ["h"], ["r"]), node("Identity", ["g"], ["o"])],
+        "b",
+        turns,
+        [value("o", TensorProto.BOOL, []), value("r", TensorProto.FLOAT, None)],
+    )
+    then = helper.make_graph([node("Neg", ["d"], ["u"])], "u", [], [value("u", TensorProto.FLOAT, None)])
+    other = helper.make_graph([node("Tanh", ["d"], ["w"])], "w", [], [value("w", TensorProto.FLOAT, None)])
+    nodes = [
+        node("Concat", ["age", "size"], ["a"], axis=1),
+        node("Scaler", ["a"], ["c"], domain="ai.onnx.ml", offset=[1.0, 2.0], scale=[0.5, 0.25]),
+        node("Loop", ["n", "", "c"], ["d"], body=body),
+        node("If", ["k"], ["e"], then_branch=then, else_branch=other),
+        node(
+            "LinearClassifier",
+            ["e"],
+            ["l", "p"],
+            domain="ai.onnx.ml",
+            coefficients=[1.0, -1.0],
+            intercepts=[0.5],
+            classlabels_ints=[0, 1],
+            post_transform="LOGISTIC",
+        ),
+        node("ZipMap", ["p"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
+    ]
+    tensors = [numpy_helper.from_array(np.array(2), "n"), numpy_helper.from_array(np.array(False), "k")]
+    inputs = [value(name, TensorProto.FLOAT, ["n", 1]) for name in ("age", "size")]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    graph = helper.make_graph(nodes, "net", inputs, [value("y", TensorProto.FLOAT, None)], tensors)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
 
 def good_files() -> dict[str, bytes]:

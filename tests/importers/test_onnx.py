@@ -175,6 +175,7 @@ def test_all_unsupported_nodes_are_named():
         ([HIDDEN, node("Add", "h b", axis=1, broadcast=1)], "arguments are not known"),
         ([HIDDEN, node("ThresholdedRelu", "h", alpha=1.0)], "jumps from 0 to 1 at 1"),
         ([HIDDEN, node("Shrink", "h", lambd=0.5, bias=0.0)], r"jumps by 0\.5"),
+        ([HIDDEN, node("LpNormalization", "h", p=2)], "divides by a norm that can be zero"),
         ([HIDDEN, node("Hardmax", "h")], "Hardmax .jumps; only continuous"),
         ([HIDDEN, node("LSTM", "h W V")], "goes through a sequence with states of its own"),
         ([HIDDEN, node("ArgMax", "h")], "Choose the scores before it with outputs="),

@@ -17,7 +17,7 @@ from dcembed.importers import load_network  # noqa: E402
 from dcembed.network import build_mlp  # noqa: E402
 
 from .models import build_onnx  # noqa: E402
-from .onnx_models import assert_same, draw, make, node, run_reference  # noqa: E402
+from .onnx_models import assert_same, draw, make, node  # noqa: E402
 
 RNG = np.random.default_rng(4)
 W = RNG.normal(size=(3, 4))
@@ -173,16 +173,25 @@ def loop(count="n", body=None):
 
 def test_loops_of_constant_length():
     square = RNG.normal(size=(3, 3))
-    model = make([loop(), node("Neg", "last")], constants={"S": square, "n": np.array(3), "go0": np.array(True)})
-    network = load_network(model)
+    nodes = [loop(), node("Transpose", "rows", "t", perm=[1, 0, 2]), node("Flatten", "t", "f"), node("Concat", "f last", axis=1)]
+    network = load_network(make(nodes, constants={"S": square, "n": np.array(3), "go0": np.array(True)}))
     assert network.widths == (3, 3, 3)
     points = draw(network)
-    np.testing.assert_allclose(network(points), run_reference(model, points), rtol=1e-9)
+    first = np.maximum(points @ square, 0)
+    second = np.maximum(first @ square, 0)
+    third = np.maximum(second @ square, 0)
+    np.testing.assert_allclose(network(points), np.hstack([first, second, third, third]), rtol=1e-9)
+
+
+def test_loops_without_a_condition():
+    model = make([loop(), node("Neg", "last")], constants={"S": np.eye(3), "n": np.array(3)})
+    model.graph.node[0].input[1] = ""
+    np.testing.assert_allclose(load_network(model)([[1.0, -2.0, 3.0]]), [[-1.0, 0.0, -3.0]])
 
 
 def test_loops_without_end_are_refused():
     constants = {"S": np.eye(3), "n": np.array(2**40), "go0": np.array(True)}
-    with pytest.raises(NetworkError, match="more than 5000 nodes when its loops are written out"):
+    with pytest.raises(UnsupportedLayerError, match="runs more than 500 times"):
         load_network(make([loop(), node("Relu", "last")], constants=constants))
 
 

@@ -25,6 +25,9 @@ from dcembed.importers.operations import Unsupported
 
 Values = dict[str, Any]
 
+# Times that a loop may run: every turn is a few stages more.
+MOST_TURNS = 500
+
 
 @dataclass
 class Walk:
@@ -108,12 +111,14 @@ def _if(values: Values, walk: Walk, condition: Any, then_branch: Any, else_branc
 
 def _loop(values: Values, walk: Walk, count: Any, condition: Any, *carried: Any, body: Any) -> tuple[Any, ...]:
     """The body as often as it runs, when that does not depend on the input."""
-    most = MOST_NODES if count is None else _whole(count, "the number of times that it runs")
+    most = MOST_TURNS + 1 if count is None else _whole(count, "the number of times that it runs")
     goes_on = True if condition is None else condition
     state, scanned = list(carried), []
     for turn in range(most):
         if not _whole(goes_on, "the condition that ends it"):
             break
+        if turn == MOST_TURNS:
+            raise Unsupported(f"runs more than {MOST_TURNS} times. Export a model of fewer steps")
         inputs = dict(zip((value.name for value in body.input), (np.asarray(turn), np.asarray(goes_on), *state), strict=True))
         goes_on, *results = _walk_graph(body, values | inputs, walk)
         state, rows = results[: len(carried)], results[len(carried) :]

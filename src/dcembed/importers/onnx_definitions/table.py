@@ -14,6 +14,7 @@ import scipy.special
 from onnx.reference.op_run import OpRun
 
 from dcembed.importers.onnx_definitions import earlier, functions, places, resizing, tables
+from dcembed.importers.onnx_definitions.loops import Loop
 
 Definition = Callable[..., Any]
 
@@ -69,7 +70,7 @@ def definitions(opsets: Mapping[str, int]) -> list[type[OpRun]]:
     version = opsets.get("", 1)
     named = {name: function for before, table in _BEFORE.items() if version < before for name, function in table.items()}
     main = [_define(name, function) for name, function in named.items()]
-    return [*main, *(_define(name, function, "ai.onnx.ml") for name, function in _TABLES.items())]
+    return [Loop, *main, *(_define(name, function, "ai.onnx.ml") for name, function in _TABLES.items())]
 
 
 def _define(name: str, function: Definition, domain: str = "") -> type[OpRun]:

@@ -72,4 +72,6 @@ def cumulative_sum(builder: NetworkBuilder, x: Value, axis: Any, exclusive: int 
     """Sums up to each entry along a constant axis."""
     if isinstance(axis, Tensor):
         raise Unsupported("has an axis that is computed from the input")
-    return ops.cumulative_sum(builder, x, int(np.asarray(axis).reshape(-1)[0]), bool(exclusive), bool(reverse))
+    place = int(np.asarray(axis).reshape(-1)[0])
+    builder.growth.check(ops.shape_of(x)[place] ** 2, "Sums along an axis")
+    return ops.cumulative_sum(builder, x, place, bool(exclusive), bool(reverse))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_operators.activations import cast
+from dcembed.importers.onnx_operators.normalization import is_positive
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.importers.operations.structure import blocks, ratio
 from dcembed.network.builder import NetworkBuilder, Tensor
@@ -20,8 +21,6 @@ _JUMPS = (
     "chooses by a comparison of computed values, and jumps where it turns; only continuous functions can be embedded. Write max, min, clip or "
     "relu where they do the same"
 )
-# Units that are zero nowhere, or only at single points.
-_POSITIVE = ("exp", "sigmoid", "softplus", "square")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +82,7 @@ def multiply(builder: NetworkBuilder, left: Any, right: Any) -> Value:
 
 def sign(builder: NetworkBuilder, x: Tensor) -> Value:
     """1 for what is positive all but everywhere, such as sums of squares; all else jumps."""
-    kinds = {source: builder.stage(source)[1].name if source else "" for source in blocks(x.affine)}
-    positive = all(kind in _POSITIVE and blocks(x.affine)[source].data.min() > 0 for source, kind in kinds.items())
-    if not positive or (x.affine.bias < 0).any():
+    if not is_positive(builder, x, ("square",)):
         raise Unsupported("jumps at zero; only continuous functions can be embedded. Export the model without it")
     return np.ones(x.shape)
 

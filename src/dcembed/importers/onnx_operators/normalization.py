@@ -9,11 +9,13 @@ import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.operations import Unsupported, Value
-from dcembed.network.builder import NetworkBuilder
+from dcembed.importers.operations.structure import blocks
+from dcembed.network.builder import NetworkBuilder, Tensor
 
 # Defaults of ONNX are single-precision numbers.
 _EPSILON = float(np.float32(1e-5))
 _LRN_ALPHA = float(np.float32(1e-4))
+_POSITIVE = ("exp", "sigmoid", "softplus")
 
 
 def batch_norm(
@@ -78,14 +80,35 @@ def local_response_norm(
     builder: NetworkBuilder, x: Value, size: int, alpha: float = _LRN_ALPHA, beta: float = 0.75, bias: float = 1.0
 ) -> Value:
     """x over a power of the sum of squares of the channels around; of an even number of them one more lies behind than before."""
+    if size < 1 or size > 2 * ops.shape_of(x)[1]:
+        raise Unsupported(f"goes over {size} channels of {ops.shape_of(x)[1]}")
     turned = ops.rearrange(builder, x, lambda a: np.flip(a, 1)) if size % 2 == 0 else x
     result = ops.local_response_norm(builder, turned, size, alpha, beta, bias)
     return ops.rearrange(builder, result, lambda a: np.flip(a, 1)) if size % 2 == 0 else result
 
 
 def lp_norm(builder: NetworkBuilder, x: Value, axis: int = -1, p: int = 2) -> Value:
-    """x over its norm."""
-    return ops.divide(builder, x, ops.norm(builder, x, p, axis, keepdims=True))
+    """x over the sum of its absolute values, where that is never zero."""
+    return over_norm(builder, x, p, axis)
+
+
+def over_norm(builder: NetworkBuilder, x: Value, order: float, axis: int) -> Value:
+    """A value over its norm: over its sum, for positive values such as probabilities; all else jumps where it is zero."""
+    if order != 1 or not is_positive(builder, x):
+        raise Unsupported(
+            "divides by a norm that can be zero, and jumps there; only continuous functions can be embedded. Scale the columns instead, or use "
+            "layer normalization, which adds a small number to the norm"
+        )
+    return ops.divide(builder, x, ops.total(builder, x, axis, keepdims=True))
+
+
+def is_positive(builder: NetworkBuilder, x: Value, others: tuple[str, ...] = ()) -> bool:
+    """Whether all entries are sums of units that are positive everywhere, or of others."""
+    if not isinstance(x, Tensor):
+        return bool((np.asarray(x) > 0).all())
+    units = {source: builder.stage(source)[1].name if source else "" for source in blocks(x.affine)}
+    sums = all(kind in (*_POSITIVE, *others) and blocks(x.affine)[source].data.min() > 0 for source, kind in units.items())
+    return sums and bool((x.affine.bias >= 0).all())
 
 
 def softmax(builder: NetworkBuilder, x: Value, axis: int = -1) -> Value:

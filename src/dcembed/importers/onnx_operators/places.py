@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_operators.shapes import whole_numbers
-from dcembed.importers.onnx_operators.windows import read_windows
+from dcembed.importers.onnx_operators.windows import Windows, read_windows
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.builder import NetworkBuilder
 
@@ -52,6 +53,10 @@ def conv_transpose(
     steps, gaps, extra = list(strides or [1] * num), list(dilations or [1] * num), list(output_padding or [0] * num)
     flat = list(pads or [0] * (2 * num))
     around = list(zip(flat[:num], flat[num:], strict=True))
+    reach = math.prod(
+        size * step + taps * gap + more for size, step, taps, gap, more in zip(sizes, steps, kernel.shape[2:], gaps, extra, strict=True)
+    )
+    builder.growth.check(kernel.shape[1] * group * max(reach, 0), "A transposed convolution")
     if output_shape or auto_pad.startswith("SAME"):
         wanted = list(output_shape or [size * step for size, step in zip(sizes, steps, strict=True)])[-num:]
         full = [
@@ -78,6 +83,7 @@ def col2im(
 ) -> Value:
     """Blocks of columns added up where they overlap: a transposed convolution with one tap per channel."""
     image, block = whole_numbers(image_shape, "an image shape"), whole_numbers(block_shape, "a block shape")
+    builder.growth.check(math.prod(image) * math.prod(block), f"An image of shape {tuple(image)}")
     windows = read_windows(image, block, strides, dilations, pads)
     taps = int(np.prod(block))
     count, channels, _ = ops.shape_of(x)
@@ -104,9 +110,17 @@ def _share(total: int, auto_pad: str) -> tuple[int, int]:
     return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
 
 
+def _pool_windows(builder: NetworkBuilder, x: Value, kernel_shape: Any, **where: Any) -> Windows:
+    shape = ops.shape_of(x)
+    windows = read_windows(shape[2:], kernel_shape, **where)
+    count = math.prod((*shape[:2], *windows.counts, *windows.kernel))
+    builder.growth.check(count, f"A pooling with windows of shape {windows.kernel}")
+    return windows
+
+
 def max_pool(builder: NetworkBuilder, x: Value, kernel_shape: Any, storage_order: int = 0, ceil_mode: int = 0, **where: Any) -> Value:
     """The largest entries of windows; where they are is not given."""
-    windows = read_windows(ops.shape_of(x)[2:], kernel_shape, ceil_mode=ceil_mode, **where)
+    windows = _pool_windows(builder, x, kernel_shape, ceil_mode=ceil_mode, **where)
     return ops.max_pool(
         builder, x, windows.kernel, stride=windows.strides, padding=windows.pads, dilation=windows.dilations, ceil_mode=bool(ceil_mode)
     )
@@ -116,7 +130,7 @@ def average_pool(
     builder: NetworkBuilder, x: Value, kernel_shape: Any, count_include_pad: int = 0, ceil_mode: int = 0, **where: Any
 ) -> Value:
     """The averages of windows."""
-    windows = read_windows(ops.shape_of(x)[2:], kernel_shape, ceil_mode=ceil_mode, **where)
+    windows = _pool_windows(builder, x, kernel_shape, ceil_mode=ceil_mode, **where)
     return ops.average_pool(
         builder,
         x,
@@ -131,7 +145,7 @@ def average_pool(
 
 def lp_pool(builder: NetworkBuilder, x: Value, kernel_shape: Any, p: int = 2, ceil_mode: int = 0, **where: Any) -> Value:
     """Norms of windows."""
-    windows = read_windows(ops.shape_of(x)[2:], kernel_shape, ceil_mode=ceil_mode, **where)
+    windows = _pool_windows(builder, x, kernel_shape, ceil_mode=ceil_mode, **where)
     if max(windows.dilations) > 1:
         raise Unsupported("has dilations; none are accepted")
     return ops.norm_pool(builder, x, p, windows.kernel, stride=windows.strides, padding=windows.pads, ceil_mode=bool(ceil_mode))
@@ -174,6 +188,8 @@ def pad(
     widths = [(0, 0)] * num
     for place, axis in enumerate(places):
         widths[axis] = (given[place], given[len(places) + place])
+    size = math.prod(length + max(sum(width), 0) for length, width in zip(ops.shape_of(x), widths, strict=True))
+    builder.growth.check(size, "A padded value")
     amount = value if fill is None else float(ops.as_constant(fill, "what is put there").reshape(-1)[0])
     return ops.pad(builder, x, widths, _PADDING.get(mode, mode), amount)
 
@@ -206,6 +222,7 @@ def resize(
     else:
         for axis, length in zip(places, whole_numbers(sizes, "sizes"), strict=True):
             new[axis], factors[axis] = length, length / old[axis]
+    builder.growth.check(math.prod(new), f"A value of shape {tuple(new)}")
     return ops.resize(
         builder,
         x,

@@ -121,11 +121,15 @@ def gather_elements(builder: NetworkBuilder, x: Value, indices: Any, axis: int =
 
 
 def gather_nd(builder: NetworkBuilder, x: Value, indices: Any, batch_dims: int = 0) -> Value:
-    """Slices by constant tuples of indices."""
+    """Slices by constant tuples of indices; the first axes of both may go together."""
     places = _constant_indices(indices)
-    if batch_dims:
-        raise Unsupported("has batch_dims; 0 is accepted")
-    return ops.index(builder, x, tuple(np.moveaxis(places, -1, 0)))
+
+    def choose(entries: Array) -> Array:
+        lead = entries.shape[:batch_dims]
+        rows = [entries[place][tuple(np.moveaxis(places[place], -1, 0))] for place in np.ndindex(*lead)]
+        return np.stack(rows).reshape(*lead, *rows[0].shape)
+
+    return ops.rearrange(builder, x, choose)
 
 
 def scatter_elements(builder: NetworkBuilder, x: Value, indices: Any, updates: Value, axis: int = 0, reduction: str = "none") -> Value:
@@ -180,7 +184,9 @@ def expand(builder: NetworkBuilder, x: Value, shape: Any) -> Value:
 
 def tile(builder: NetworkBuilder, x: Value, repeats: Any) -> Value:
     """Repeated as a whole."""
-    return ops.tile(builder, x, whole_numbers(repeats, "repeats"))
+    times = whole_numbers(repeats, "repeats")
+    builder.growth.check(math.prod(ops.shape_of(x)) * math.prod(times), "A repeated value")
+    return ops.tile(builder, x, times)
 
 
 def trilu(builder: NetworkBuilder, x: Value, k: Any = None, upper: int = 1) -> Value:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.lowering import UNKNOWN
+from dcembed.importers.onnx_operators.normalization import over_norm
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.builder import NetworkBuilder
 
@@ -19,11 +20,8 @@ def scaler(builder: NetworkBuilder, x: Value, offset: Any = (0.0,), scale: Any =
 
 
 def normalizer(builder: NetworkBuilder, x: Value, norm: str = "MAX") -> Value:
-    """Rows over their norm."""
-    orders = {"L1": 1.0, "L2": 2.0, "MAX": np.inf}
-    if norm not in orders:
-        raise Unsupported(f"has the norm '{norm}'; L1, L2 and MAX are accepted")
-    return ops.divide(builder, x, ops.norm(builder, x, orders[norm], 1, keepdims=True))
+    """Rows over their sums, as probabilities are; other rows and norms are refused."""
+    return over_norm(builder, x, {"L1": 1.0, "L2": 2.0}.get(norm, np.inf), 1)
 
 
 def linear_regressor(
