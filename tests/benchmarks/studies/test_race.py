@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,6 +161,23 @@ def test_a_case_whose_data_is_missing_is_left_out_and_the_others_run(monkeypatch
     shown = capsys.readouterr().out
     assert "gone-1 is left out. Fetch it." in shown
     assert "tiny" in shown
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list processes")
+def test_processes_that_still_run_are_counted():
+    # It counts to ten million, says so, and waits to be ended.
+    code = "import sys\nfor _ in range(10**7): pass\nprint('done', flush=True)\nsys.stdin.read()"
+    before = case_runner.processor_seconds()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        work = case_runner.running_seconds("self")
+        assert work > 0
+        during = case_runner.processor_seconds()
+        process.stdin.close()
+        process.wait()
+    assert during >= before + work
+    # What was counted while it ran is counted after it ended, and not twice.
+    assert case_runner.processor_seconds() == pytest.approx(during, abs=work)
 
 
 def test_the_host_is_timed_without_its_networks():
