@@ -49,7 +49,9 @@ def read_exported(exported: Any) -> Program:
 def _read_input(node: fx.Node, exported: Any) -> Input:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
-        raise NetworkError(f"The input '{node.target}' of the program is {value!r}, which is not a tensor. Export a model of tensors alone.")
+        raise NetworkError(
+            f"The input '{node.target}' of the program is {value!r}, which is not a tensor. Export a model of tensors alone."
+        )
     sizes = recorded_sizes(node) or ()
     limits = exported.range_constraints.get(getattr(getattr(value.shape[0], "node", None), "expr", None)) if sizes else None
     low, high = (1, 2**31) if limits is None else (int(limits.lower), int(min(limits.upper, 2**31)))
