@@ -10,7 +10,7 @@ from dcembed.engine.tangent.master import solve_master
 from dcembed.engine.tangent.solved import Solved
 from dcembed.engine.workshop import Workshop, take_candidate
 
-# A correction goes beyond what straight tangents missed by this share of the excess, so that it more often ends on the right side of a kink.
+# A correction goes beyond what straight tangents missed by this share of the excess, so that it more often ends on the right side.
 OVERSHOOT = 0.1
 
 
@@ -18,9 +18,9 @@ def correct(problem: Problem, workshop: Workshop, solved: Solved, candidate: Poi
     """The corrected candidate, None where there is nothing to correct, and all points that were measured."""
     tangents = solved.model.current
     missed = candidate.neural - (tangents.slope @ candidate.w + tangents.constant)
-    if not solved.is_curved and missed[1:].max() <= problem.options.feasibility_tol:
+    if not solved.is_funnelled and missed[1:].max() <= problem.options.feasibility_tol:
         return None, ()
-    overshoot = 0.0 if solved.is_curved else OVERSHOOT
+    overshoot = 0.0 if solved.is_funnelled else OVERSHOOT
     shifted = solved.model.shifted(np.concatenate([[0.0], missed[1:] + overshoot * candidate.excess]))
     solution, _ = solve_master(problem, workshop, solved.state, shifted, solved.penalty)
     return take_candidate(problem, workshop, solution, solved.penalty)

@@ -1,6 +1,6 @@
-"""What a step of a curved model is worth: a funnel in place of a penalty.
+"""What a step of a curved model with equalities is worth: a funnel in place of a penalty.
 
-With a penalty that exceeds the multipliers, steps follow curved rows on their outside in short ones. A funnel allows rows to be missed by as
+Along inequalities the way to a candidate has feasible points on it, and the last of them is a good one. Along equalities it has none. With a penalty that exceeds the multipliers, steps follow curved rows on their outside in short ones. A funnel allows rows to be missed by as
 much as a bound that shrinks: a step towards a better objective counts by the objective alone as long as it stays below that bound, and a
 step towards the rows by what it takes off their violation, and the funnel narrows with it.
 """
@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point
 
 # A step is one towards the objective if its promise there is at least this share of what the violation is worth at the multipliers.
 OBJECTIVE_SHARE = 0.01
 # The funnel narrows to this part of the way from the violation of the next point to that of the last, and never by more than this factor at a time.
 NARROWED, NARROWEST = 0.5, 0.1
+
+
+def needs_funnel(embedded: EmbeddedProgram) -> bool:
+    """Whether rows with predictions in them are equalities: two restrictions with one slack."""
+    return embedded.restrictions.num_slacks < embedded.restrictions.num_restrictions
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     radius = _next_radius(tried, candidate)
     if tried.improvement > POOR_SHARE * tried.promise:
         return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
-    most = MAX_REJECTED_CURVED if tried.is_curved else MAX_REJECTED
+    most = MAX_REJECTED_CURVED if tried.is_funnelled else MAX_REJECTED
     if radius < SMALLEST_RADIUS or state.num_rejected + 1 == most:
         return None
     return replace(state, region=region.around(state.point.w, radius), num_rejected=state.num_rejected + 1)

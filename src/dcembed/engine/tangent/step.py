@@ -6,10 +6,10 @@ import numpy as np
 
 from dcembed.engine.failure import USABLE
 from dcembed.engine.problem import Problem
-from dcembed.engine.tangent.curved_step import weigh_curved
+from dcembed.engine.tangent.funnel_step import weigh_in_funnel
+from dcembed.engine.tangent.merit_step import weigh_by_merit
 from dcembed.engine.tangent.solved import solve_around
 from dcembed.engine.tangent.state import State
-from dcembed.engine.tangent.straight_step import weigh_straight
 from dcembed.engine.tangent.tried import Tried
 from dcembed.engine.workshop import Workshop, take_candidate
 
@@ -21,5 +21,5 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     candidate, met = take_candidate(problem, workshop, solution, solved.penalty)
     if candidate is None or solution.x is None or solution.status not in USABLE:
         return Tried(solution, None, solved.penalty, np.nan, np.nan, solved.state)
-    weigh = weigh_curved if solved.is_curved else weigh_straight
+    weigh = weigh_in_funnel if solved.is_funnelled else weigh_by_merit
     return weigh(problem, workshop, solved, solution.x, candidate, met)

@@ -14,7 +14,7 @@ from dcembed.solvers.base import Solution
 class Tried:
     """A step that was tried: what the solver said, the candidate, what was promised and what it brings, at a penalty.
 
-    `is_curved` says that the model knew the curvature of the networks.
+    `is_funnelled` says that it was judged in a funnel.
     """
 
     solution: Solution
@@ -23,4 +23,4 @@ class Tried:
     promise: float
     improvement: float
     state: State
-    is_curved: bool = False
+    is_funnelled: bool = False

@@ -1,4 +1,4 @@
-"""A step on plain tangents, weighed by the merit: a search towards what is not feasible, a correction where that brings little."""
+"""A step weighed by the merit: a search towards what is not feasible, a correction where that brings little."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dcembed.engine.workshop import Workshop
 ENOUGH = 0.5
 
 
-def weigh_straight(problem: Problem, workshop: Workshop, solved: Solved, x: Array, candidate: Point, met: tuple[Point, ...]) -> Tried:
+def weigh_by_merit(problem: Problem, workshop: Workshop, solved: Solved, x: Array, candidate: Point, met: tuple[Point, ...]) -> Tried:
     """Take the candidate, or what is better on the way to it or to its correction."""
     state, tau, tol = solved.state, solved.penalty.value, problem.options.feasibility_tol
     promise = state.point.merit(tau) - model_value(problem.subproblem, solved.model.current, x, tau)

@@ -21,7 +21,7 @@ from dcembed.engine.workshop import Workshop
 ENOUGH = 0.5
 
 
-def weigh_curved(problem: Problem, workshop: Workshop, solved: Solved, x: Array, candidate: Point, met: tuple[Point, ...]) -> Tried:
+def weigh_in_funnel(problem: Problem, workshop: Workshop, solved: Solved, x: Array, candidate: Point, met: tuple[Point, ...]) -> Tried:
     """Take the candidate, or its correction where the funnel prefers it; feasible points on the way there are met, not taken."""
     state, tol = solved.state, problem.options.feasibility_tol
     taken, judged = candidate, _judge(problem, solved, x, candidate)
@@ -35,7 +35,7 @@ def weigh_curved(problem: Problem, workshop: Workshop, solved: Solved, x: Array,
     if best is not None and not taken.is_feasible(tol):
         best = best_of((best, search_segment(problem, workshop, best, taken, solved.penalty.value)), tol)
     after = replace(state, best=best, funnel=judged.width)
-    return Tried(solved.solution, taken, solved.penalty, judged.promise, judged.improvement, after, is_curved=True)
+    return Tried(solved.solution, taken, solved.penalty, judged.promise, judged.improvement, after, is_funnelled=True)
 
 
 def _judge(problem: Problem, solved: Solved, x: Array, candidate: Point) -> Judged:
