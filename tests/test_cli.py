@@ -284,7 +284,7 @@ def test_the_architecture_of_weights_alone(folder, capsys):
     assert main(["info", "weights.npz"]) == 2
     assert "holds 3 linear layers (2 -> 8 -> 8 -> 1) and not what is done between them" in capsys.readouterr().err
     assert main(["info", "weights.npz", "--architecture", "tanh", "relu"]) == 0
-    assert "units    16 tanh, ReLU in 2 stages" in capsys.readouterr().out
+    assert "units    16 in 2 stages: 8 tanh, 8 relu" in capsys.readouterr().out
     command = ["solve", "qp.lp", "--network", "weights.npz", "--inputs", "x*", "--outputs", "y*", "--quiet"]
     assert main([*command, "--architecture", "relu"]) == 0
     (folder / "e.toml").write_text('[[embedding]]\nnetwork = "weights.npz"\narchitecture = "relu"\ninputs = ["x*"]\noutputs = ["y*"]\n')
@@ -293,11 +293,11 @@ def test_the_architecture_of_weights_alone(folder, capsys):
 
 
 def test_info_says_what_is_not_supported(folder, capsys):
-    make_onnx(folder / "net.onnx", "Sigmoid")
+    make_onnx(folder / "net.onnx", "Floor")
     assert main(["info", "net.onnx"]) == 2
     said = capsys.readouterr()
-    assert "Sigmoid                NOT SUPPORTED  bend" in said.out
-    assert said.err.startswith("dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Sigmoid; Accepted are")
+    assert "Floor                  NOT SUPPORTED  bend" in said.out
+    assert said.err.startswith("dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Floor (jumps; only continuous functions")
     assert said.err.count("\n") == 1
 
 

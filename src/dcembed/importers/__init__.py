@@ -123,6 +123,7 @@ def load_network(
     """
     request = _read_request(input_shape, inputs, outputs, architecture)
     if isinstance(model, Network):
+        request.allow_only("Network")
         return model
     if isinstance(model, str | Path):
         return _load_file(Path(model), request)
@@ -132,13 +133,14 @@ def load_network(
 
 def _read_request(input_shape: Any, inputs: Any, outputs: Any, architecture: Any) -> Request:
     fixed = {name: value for name, value in inputs.items() if value is not None} if isinstance(inputs, Mapping) else None
-    free = [name for name in inputs if not fixed or name not in fixed] if inputs is not None else None
+    named_inputs = None if inputs is None else as_names(list(inputs) if isinstance(inputs, Mapping) else inputs, "load_network: inputs")
+    free = None if named_inputs is None else tuple(name for name in named_inputs if not fixed or name not in fixed)
     logits = isinstance(outputs, str) and outputs == "logits"
     named = [outputs] if isinstance(outputs, str) else outputs
     return Request(
         input_shape=None if isinstance(input_shape, Mapping) else parse_input_shape(input_shape),
         input_shapes=parse_input_shapes(input_shape) if isinstance(input_shape, Mapping) else None,
-        inputs=None if free is None else as_names(free, "load_network: inputs"),
+        inputs=free,
         fixed=fixed or None,
         outputs=None if named is None or logits else as_names(named, "load_network: outputs"),
         logits=logits,

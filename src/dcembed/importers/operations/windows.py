@@ -54,9 +54,9 @@ def adaptive_windows(size: int, count: int) -> Windows:
     Examples
     --------
     >>> adaptive_windows(5, 3).positions
-    array([[ 0,  1],
-           [ 1,  2],
-           [ 3,  4]])
+    array([[ 0,  1, -1],
+           [ 1,  2,  3],
+           [ 3,  4, -1]])
     """
     begins = np.arange(count) * size // count
     ends = -(-(np.arange(count) + 1) * size // count)
