@@ -297,7 +297,9 @@ def test_info_says_what_is_not_supported(folder, capsys):
     assert main(["info", "net.onnx"]) == 2
     said = capsys.readouterr()
     assert "Floor                  NOT SUPPORTED  bend" in said.out
-    assert said.err.startswith("dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Floor (jumps; only continuous functions")
+    assert said.err.startswith(
+        "dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Floor (jumps; only continuous functions"
+    )
     assert said.err.count("\n") == 1
 
 

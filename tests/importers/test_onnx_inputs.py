@@ -9,7 +9,7 @@ onnx = pytest.importorskip("onnx")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from dcembed.errors import InputError, NetworkError  # noqa: E402
+from dcembed.errors import InputError, NetworkError, UnsupportedLayerError  # noqa: E402
 from dcembed.importers import load_network  # noqa: E402
 
 from .onnx_models import ML, draw, make, node, run_reference  # noqa: E402
@@ -245,6 +245,28 @@ def test_logits(name):
     # Without a word it is what it is.
     whole = load_network(model)
     np.testing.assert_allclose(whole(points), run_reference(model, points), rtol=1e-9, atol=1e-12)
+
+
+def test_an_output_with_that_name():
+    model = make([node("MatMul", "x W", "logits"), node("Softmax", "logits", "p")], constants={"W": W}, outputs=("p", "logits"))
+    assert load_network(model, outputs="logits").num_hidden == 0
+
+
+def test_outputs_that_are_constants():
+    """As policies of games have: the version of the format beside the actions, which are drawn at random or not."""
+    nodes = [
+        node("MatMul", "x W", "mean"),
+        node("RandomNormalLike", "mean", "noise"),
+        node("Add", "mean noise", "drawn"),
+        node("Identity", "three", "version"),
+        node("Tanh", "mean", "actions"),
+    ]
+    model = make(nodes, constants={"W": W, "three": np.array([3.0])}, outputs=("version", "drawn", "actions"))
+    with pytest.raises(UnsupportedLayerError, match=r"draws random numbers\..*choose outputs that do without it"):
+        load_network(model)
+    points = RNG.normal(size=(4, 3))
+    np.testing.assert_allclose(load_network(model, outputs="actions")(points), np.tanh(points @ W))
+    np.testing.assert_allclose(load_network(model, outputs=["version", "actions"])(points)[:, 0], 3.0)
 
 
 def test_a_softmax_before_the_end_is_no_head():

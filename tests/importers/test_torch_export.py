@@ -210,7 +210,7 @@ def test_batch_axis_elsewhere():
 
 def test_points_that_are_mixed_are_refused():
     program = export(Apply(lambda m, x: x - x.mean(0)), (3,))
-    with pytest.raises(ImportMismatchError, match="does not reproduce the program of torch.export"):
+    with pytest.raises(ImportMismatchError, match=r"does not reproduce the program of torch\.export"):
         load_network(program)
 
 

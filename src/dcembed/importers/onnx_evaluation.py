@@ -15,6 +15,8 @@ from dcembed.importers.onnx_inputs import Input, Inputs
 
 # Numbers in a batch of fixed size; larger ones are not filled up with zeros for the few points that are compared.
 MOST_IN_BATCH = 1_000_000
+# Numbers of the points that go through a model of free batch size together: what is computed of them can be a hundred times as large.
+MOST_AT_ONCE = 200_000
 
 Forward = Callable[[Array], Array]
 
@@ -43,7 +45,8 @@ def make_forward(
         return np.stack([np.concatenate([value.reshape(-1) for value in run(row[None], None)]) for row in points])
 
     def in_batches(points: Array) -> Array:
-        size = inputs.batch or len(points)
+        # Two points at least show whether they are mixed.
+        size = inputs.batch or min(len(points), max(2, MOST_AT_ONCE // points.shape[1]))
         padded = np.vstack([points, np.zeros((-len(points) % size, points.shape[1]))])
         parts = [run(padded[start : start + size], size) for start in range(0, len(padded), size)]
         values = [np.concatenate(column) for column in zip(*parts, strict=True)]

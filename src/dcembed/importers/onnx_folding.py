@@ -157,6 +157,7 @@ COUNTS: dict[str, Count] = {
     "MaxPool": _windows,
     "NonZero": _per_axis,
     "Normalizer": _no_more,
+    "OneHot": lambda node, arrays: arrays[0].size * max(int(arrays[1].reshape(-1)[0]), 0),
     "OneHotEncoder": _categories,
     "Range": _range,
     "Resize": _resized,

@@ -59,7 +59,9 @@ def _makes(nodes: Sequence[onnx.NodeProto], name: str, kind: str) -> bool:
 
 
 def _choose_logits(graph: onnx.GraphProto, nodes: Nodes) -> tuple[Nodes, tuple[str, ...]]:
-    """Outputs that do not end in such a function, such as labels, are left out."""
+    """Outputs that do not end in such a function, such as labels, are left out. One may have that name itself."""
+    if any(proto.name == "logits" for proto in graph.output):
+        return nodes, ("logits",)
     found: list[str] = []
     for proto in graph.output:
         cut = find_logits(graph, nodes, proto.name)

@@ -67,6 +67,19 @@ def _cut(x: Array, windows: Windows, fill: float) -> Array:
     return cut
 
 
+def conv(x: Array, weight: Array, bias: Array | None = None, group: int = 1, kernel_shape: Any = None, **where: Any) -> Array:
+    """The products of the windows with the kernels. Older versions of the reference take other padding for `auto_pad`."""
+    windows = read_windows(x.shape[2:], weight.shape[2:], **where)
+    cut, num = _cut(x, windows, 0.0), x.ndim - 2
+    taps = tuple(range(-num, 0))
+    parts = [
+        np.tensordot(part, kernel, ((1, *(axis + cut.ndim for axis in taps)), (1, *range(2, 2 + num))))
+        for part, kernel in zip(np.split(cut, group, axis=1), np.split(weight, group, axis=0), strict=True)
+    ]
+    total = np.moveaxis(np.concatenate(parts, axis=-1), -1, 1)
+    return total if bias is None else total + bias.reshape(-1, *(1,) * num)
+
+
 def conv_transpose(
     x: Array,
     weight: Array,

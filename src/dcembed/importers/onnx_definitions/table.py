@@ -24,6 +24,7 @@ _BEFORE: dict[int, dict[str, Definition]] = {
     _ALWAYS: {
         "Attention": functions.attention,
         "AveragePool": places.average_pool,
+        "Conv": places.conv,
         "ConvTranspose": places.conv_transpose,
         "CumSum": functions.cumulative_sum,
         "DequantizeLinear": functions.dequantize,

@@ -15,7 +15,7 @@ _TREES = (
     "MathOptAI.jl"
 )
 _KERNELS = "is a support vector machine with kernels over its vectors. Use a linear one, or train a network on its predictions"
-_RANDOM = "draws random numbers. Export the model for inference"
+_RANDOM = "draws random numbers. Export the model for inference, or choose outputs that do without it (outputs=)"
 _TEXT = "takes texts. Give its input a value with inputs={...}, or embed what comes behind it"
 _CATEGORIES = (
     "makes columns of categories. Give its input a value with inputs={...}, or embed what comes behind it with binary variables as inputs"
@@ -29,7 +29,7 @@ _GROUPS = {
     _LABELS: "ArgMax ArgMin LabelEncoder TopK ZipMap",
     _COMPARES: "And Equal IsInf IsNaN Or Xor",
     _STEPS: "GRU LSTM RNN Scan",
-    _QUANTIZED: "ConvInteger DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
+    _QUANTIZED: "ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
     _TREES: "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor",
     _KERNELS: "SVMClassifier SVMRegressor",
     _RANDOM: "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
