@@ -16,7 +16,7 @@ from dcembed.errors import DcembedError, ImportMismatchError, InputError, Networ
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS
 from dcembed.importers.check import check, draw_points
-from dcembed.importers.lowering import Lowering
+from dcembed.importers.lowering import Layer, Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.torch_batch import FixedBatch
 from dcembed.importers.torch_first_point import restrict
@@ -26,7 +26,7 @@ from dcembed.importers.torch_program import Input, Program, name_outputs, needed
 from dcembed.importers.torch_recorder import Recorder
 from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_safety import Refused
-from dcembed.importers.torch_steps import GraphSteps, describe
+from dcembed.importers.torch_steps import GraphSteps
 from dcembed.importers.torch_watch import plain_torch
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.growth import UNLIMITED, Growth
@@ -135,7 +135,7 @@ def _refuse_unknown(program: Program, outputs: Sequence[int]) -> None:
     refused = {index: [node for node in sorted(needed(program.code, [index])) if isinstance(node.target, Refused)] for index in outputs}
     lowering = Lowering("torch", ACCEPTED, (1,))
     for place, node in enumerate(dict.fromkeys(node for nodes in refused.values() for node in nodes)):
-        lowering.apply(describe(node, place, operator_name(node.target)), None)
+        lowering.apply(Layer(place, node.name, operator_name(node.target)), None)
     try:
         lowering.raise_problems()
     except UnsupportedLayerError as error:

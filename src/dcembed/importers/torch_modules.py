@@ -26,6 +26,7 @@ from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_second_try import load_by_export
 from dcembed.importers.torch_shapes import find_shapes
 from dcembed.importers.torch_watch import plain_torch
+from dcembed.importers.torchscript_modules import Scripted
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
@@ -65,10 +66,11 @@ def _load(model: nn.Module, request: Request, dtype: torch.dtype, growth: Growth
         raise _ModelFails(error) from None
     try:
         return _load_by_running(model, arguments, shapes, request, dtype, growth)
-    except (ImportMismatchError, NetworkError) as error:
-        return _load_by_export(model, arguments, shapes, request, dtype, error)
-    except _ModelFails as failure:
-        return _load_by_export(model, arguments, shapes, request, dtype, failure.error)
+    except (ImportMismatchError, NetworkError, _ModelFails) as error:
+        # Of TorchScript nothing is known that could be exported.
+        if isinstance(model, Scripted):
+            raise
+        return _load_by_export(model, arguments, shapes, request, dtype, error.error if isinstance(error, _ModelFails) else error)
 
 
 def _load_by_running(

@@ -60,6 +60,9 @@ class Recorder(Watch):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        if func is torch.ops.aten._local_scalar_dense.default and not isinstance(args[0], torch.Tensor):
+            # TorchScript asks for the number in a number.
+            return args[0]
         check_size(func, args, kwargs, self.lowering.builder.growth)
         given = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         causes: frozenset[int] = frozenset().union(*(self.memory.causes(tensor) for tensor in given))

@@ -47,7 +47,7 @@ _WORDS = frozenset(
 )
 # They make constants.
 _MAKERS = frozenset(
-    {"arange", "empty", "eye", "full", "linspace", "ones", "scalar_tensor", "sym_size", "tril_indices", "triu_indices", "zeros"}
+    {"arange", "empty", "eye", "full", "linspace", "ones", "scalar_tensor", "sym_size", "tril_indices", "triu_indices", "zeros", "item"}
 )
 
 
@@ -62,16 +62,24 @@ def _known_names() -> frozenset[str]:
 @cache
 def is_allowed(name: str) -> bool:
     """Whether the operators of this name may be run; with an underscore they change a value of the graph in place."""
-    packet = getattr(torch.ops.aten, name, None)
-    if packet is None or not hasattr(packet, "overloads"):
-        return False
-    # Some overloads are for TorchScript alone.
-    overloads = [getattr(packet, overload) for overload in packet.overloads()]
-    overloads = [overload for overload in overloads if torch._C._dispatch_has_kernel(overload.name())]
+    overloads = _overloads(name)
     known = name in _known_names() or name.removesuffix("_") in _known_names() or name.startswith("linalg_")
-    if not known and not all(overload._can_decompose() for overload in overloads if "out" not in overload._overloadname):
+    if not overloads or not (known or all(map(_is_composed, overloads))):
         return False
     return all(argument.name in _WORDS or str(argument.type) not in ("str", "Optional[str]") for argument in _arguments(overloads))
+
+
+def _is_composed(overload: Any) -> bool:
+    """Whether torch makes tensors by it out of what other operators give."""
+    made = [str(result.type) for result in overload._schema.returns]
+    return "out" in overload._overloadname or (bool(made) and all("Tensor" in kind for kind in made) and overload._can_decompose())
+
+
+def _overloads(name: str) -> list[Any]:
+    """Those that compute with tensors; others are for TorchScript alone, and some of them open files."""
+    packet = getattr(torch.ops.aten, name, None)
+    found = [getattr(packet, overload) for overload in packet.overloads()] if hasattr(packet, "overloads") else []
+    return [overload for overload in found if torch._C._dispatch_has_kernel(overload.name())]
 
 
 def _arguments(overloads: list[Any]) -> list[Any]:
@@ -84,6 +92,6 @@ def find_operator(target: str) -> Any:
     parts = target.split(".")
     if len(parts) == 5 and parts[:2] == ["torch", "ops"] and parts[2] in ("aten", "prims") and is_allowed(parts[3]):
         found = getattr(getattr(getattr(torch.ops, parts[2]), parts[3], None), parts[4], None)
-        if isinstance(found, torch._ops.OpOverload):
+        if isinstance(found, torch._ops.OpOverload) and torch._C._dispatch_has_kernel(found.name()):
             return found
     return Refused(target.removeprefix("torch.ops."))

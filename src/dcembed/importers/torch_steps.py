@@ -39,10 +39,10 @@ class GraphSteps:
 
     def at(self, operator: str) -> Layer:
         """The layer of the node that runs: a layer of torch.nn, or the operator itself."""
-        return describe(self._node, self._count, operator)
+        return _describe(self._node, self._count, operator)
 
 
-def describe(node: fx.Node | None, index: int, operator: str) -> Layer:
+def _describe(node: fx.Node | None, index: int, operator: str) -> Layer:
     """What an error calls a node."""
     layers = [] if node is None else [entry for entry in _modules(node) if entry[1].startswith("torch.nn") and not _holds_others(entry[1])]
     if layers:

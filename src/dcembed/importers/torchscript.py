@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.torch_pickles import Record
 from dcembed.importers.torchscript_functions import call_operator
 
-# Statements that a forward pass may run; a loop without end is not waited for.
+# Statements that a forward pass may run, and operators of torch among them; a loop without end is not waited for.
 MOST_STATEMENTS = 200_000
+MOST_OPERATORS = 5_000
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Script:
     ----------
     functions
         By their whole names; methods after the name of their class.
+    tuples
+        The names of the fields of named tuples, by their whole names.
     constants
         Tensors and other values that the code refers to by number.
     root
@@ -36,6 +42,7 @@ class Script:
     """
 
     functions: Mapping[str, ast.FunctionDef]
+    tuples: Mapping[str, tuple[str, ...]]
     constants: list[Any]
     root: Record
 
@@ -49,9 +56,12 @@ class _Function:
 
 @dataclass
 class _Run:
+    """What one forward pass has done so far; `made` are the objects that it made itself."""
+
     script: Script
     statements: int = 0
-    calls: list[str] = field(default_factory=list)
+    operators: int = 0
+    made: list[Record] = field(default_factory=list)
 
 
 Step = Callable[[_Run, dict[str, Any], Any], Any]
@@ -117,15 +127,20 @@ def _unknown(run: _Run, scope: dict[str, Any], node: ast.AST) -> Any:
 
 def _assign(run: _Run, scope: dict[str, Any], statement: Any) -> None:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    _bind(scope, targets[0], _evaluate(run, scope, statement.value))
+    _bind(run, scope, targets[0], _evaluate(run, scope, statement.value))
 
 
-def _bind(scope: dict[str, Any], target: ast.expr, value: Any) -> None:
+def _bind(run: _Run, scope: dict[str, Any], target: ast.expr, value: Any) -> None:
     if isinstance(target, ast.Name):
         scope[target.id] = value
-    elif isinstance(target, ast.Tuple | ast.List):
+        return
+    if isinstance(target, ast.Tuple | ast.List):
         for part, item in zip(target.elts, value, strict=True):
-            _bind(scope, part, item)
+            _bind(run, scope, part, item)
+        return
+    owner = _evaluate(run, scope, target.value) if isinstance(target, ast.Attribute) else None
+    if isinstance(target, ast.Attribute) and any(owner is made for made in run.made):
+        owner.attributes[target.attr] = value
     else:
         raise UnsupportedLayerError(
             f"The TorchScript model changes its own state ({ast.unparse(target)}), so that its predictions depend on earlier ones. "
@@ -149,7 +164,7 @@ def _while(run: _Run, scope: dict[str, Any], statement: ast.While) -> None:
 
 def _for(run: _Run, scope: dict[str, Any], statement: ast.For) -> None:
     for value in _evaluate(run, scope, statement.iter):
-        _bind(scope, statement.target, value)
+        _bind(run, scope, statement.target, value)
         _execute(run, scope, statement.body)
 
 
@@ -201,6 +216,8 @@ def _attribute(run: _Run, scope: dict[str, Any], node: ast.Attribute) -> Any:
 
 
 def _get(owner: Any, name: str) -> Any:
+    if isinstance(owner, tuple) and name in getattr(owner, "_fields", ()):
+        return getattr(owner, name)
     if not isinstance(owner, Record) or name not in owner.attributes:
         raise NetworkError(
             f"The code of the TorchScript model reads '{name}' of {getattr(owner, 'kind', owner)!s}, which has no such value."
@@ -227,6 +244,9 @@ def _call(run: _Run, scope: dict[str, Any], node: ast.Call) -> Any:
     if path == ["getattr"]:
         return _get(*args)
     if path[:1] == ["torch"] or path[:1] == ["ops"] or (len(path) == 1 and path[0] not in scope):
+        run.operators += path[0] != "ops" and any(isinstance(argument, torch.Tensor) for argument in args)
+        if run.operators > MOST_OPERATORS:
+            raise NetworkError(f"The code of the TorchScript model does not end within {MOST_OPERATORS:,} operators.")
         return call_operator(path, args, kwargs)
     return _call_own(run, scope, node, args, kwargs)
 
@@ -242,7 +262,10 @@ def _call_own(run: _Run, scope: dict[str, Any], node: ast.Call, args: list[Any],
     if not isinstance(function, _Function):
         return _unknown(run, scope, node)
     if function.name.endswith(".__new__"):
-        return Record(function.name.removesuffix(".__new__"))
+        run.made.append(Record(function.name.removesuffix(".__new__")))
+        return run.made[-1]
+    if function.name in run.script.tuples:
+        return namedtuple("NamedTuple", run.script.tuples[function.name])(*args)
     return _call_function(run, function.name, args, kwargs)
 
 

@@ -20,7 +20,8 @@ def read_script(path: Path) -> Script:
     if not isinstance(root, Record):
         raise NetworkError(f"{path} holds no module of TorchScript. Save one with torch.jit.save(module, path).")
     constants = _read(archive, "constants")
-    return Script(dict(_functions(archive)), list(constants) if isinstance(constants, tuple | list) else [], _at_inference(root))
+    values = list(constants) if isinstance(constants, tuple | list) else []
+    return Script(dict(_functions(archive)), dict(_tuples(archive)), values, _at_inference(root))
 
 
 def _read(archive: Archive, name: str) -> Any:
@@ -45,13 +46,27 @@ def _at_inference(record: Record, seen: set[int] | None = None) -> Record:
     return record
 
 
-def _functions(archive: Archive) -> Iterator[tuple[str, ast.FunctionDef]]:
-    """All functions by their whole names: the path of the text, the class if they are methods, and their own."""
+def _definitions(archive: Archive) -> Iterator[tuple[str, ast.stmt]]:
+    """All functions and classes by their whole names: the path of the text and their own."""
     for member, content in archive.members.items():
         if member.startswith("code/") and member.endswith(".py"):
             prefix = member[5:-3].replace("/", ".")
             for node in ast.parse(content.decode()).body:
-                if isinstance(node, ast.FunctionDef):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
                     yield f"{prefix}.{node.name}", node
-                elif isinstance(node, ast.ClassDef):
-                    yield from ((f"{prefix}.{node.name}.{item.name}", item) for item in node.body if isinstance(item, ast.FunctionDef))
+
+
+def _functions(archive: Archive) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Methods are called by their class first."""
+    for name, node in _definitions(archive):
+        if isinstance(node, ast.FunctionDef):
+            yield name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from ((f"{name}.{item.name}", item) for item in node.body if isinstance(item, ast.FunctionDef))
+
+
+def _tuples(archive: Archive) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, node in _definitions(archive):
+        if isinstance(node, ast.ClassDef) and [ast.unparse(base) for base in node.bases] == ["NamedTuple"]:
+            fields = [item.target for item in node.body if isinstance(item, ast.AnnAssign)]
+            yield name, tuple(field.id for field in fields if isinstance(field, ast.Name))

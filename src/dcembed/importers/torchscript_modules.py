@@ -23,7 +23,11 @@ MOST = Growth(50_000_000)
 
 
 # The types of torch are not read, so that mypy takes its classes for Any.
-class ScriptCode(nn.Module):  # type: ignore[misc]
+class Scripted(nn.Module):  # type: ignore[misc]
+    """A module around TorchScript."""
+
+
+class ScriptCode(Scripted):
     """The code of a file, run by us (`torchscript`)."""
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +65,7 @@ def _changed(value: Any, function: Callable[[torch.Tensor], torch.Tensor], seen:
     return value
 
 
-class LiveScript(nn.Module):  # type: ignore[misc]
+class LiveScript(Scripted):
     """A live ScriptModule, which is not registered as a part: its own parts cannot be watched."""
 
     def __init__(self, script: Any) -> None:
