@@ -202,7 +202,9 @@ def test_pickles_of_tensors_are_read(saved, write):
     assert_same(load_network(write(change(members, "model_weights_config.json", edit))))
 
 
-@pytest.mark.parametrize("target", ["torch.ops.aten.from_file.default", "torch.ops.aten.save.default", "os.mkdir", "torch.ops.my.own.default"])
+@pytest.mark.parametrize(
+    "target", ["torch.ops.aten.from_file.default", "torch.ops.aten.save.default", "os.mkdir", "torch.ops.my.own.default"]
+)
 def test_operators_that_do_something_else(saved, write, tmp_path, target):
     def edit(data):
         argument = {"name": "filename", "arg": {"as_string": str(tmp_path / "made")}, "kind": 1}
@@ -220,7 +222,9 @@ def test_names_are_no_code(saved, write, tmp_path):
     code = f"__import__('os').mkdir({str(tmp_path / 'made')!r})"
 
     def edit(data):
-        text = json.dumps(data["graph_module"]["graph"]).replace('"linear"', json.dumps(code)).replace('"tanh"', json.dumps(f"tanh\n{code}"))
+        text = (
+            json.dumps(data["graph_module"]["graph"]).replace('"linear"', json.dumps(code)).replace('"tanh"', json.dumps(f"tanh\n{code}"))
+        )
         data["graph_module"]["graph"] = json.loads(text)
         for meta in data["graph_module"]["graph"]["tensor_values"].values():
             for axis in meta["sizes"]:
@@ -257,11 +261,19 @@ BROKEN = {
         change(members, "model_weights_config.json", lambda data: first_weight(data)["tensor_meta"].update(dtype=99))
     ),
     "negative size": lambda members, write: write(
-        change(members, "model_weights_config.json", lambda data: first_weight(data)["tensor_meta"].update(sizes=[{"as_int": -4}, {"as_int": 3}]))
+        change(
+            members,
+            "model_weights_config.json",
+            lambda data: first_weight(data)["tensor_meta"].update(sizes=[{"as_int": -4}, {"as_int": 3}]),
+        )
     ),
     "strides of zero": lambda members, write: write(change(members, "model_weights_config.json", _huge)),
     "weights of another shape": lambda members, write: write(
-        change(members, "model_weights_config.json", lambda data: first_weight(data)["tensor_meta"].update(sizes=[{"as_int": 3}, {"as_int": 4}]))
+        change(
+            members,
+            "model_weights_config.json",
+            lambda data: first_weight(data)["tensor_meta"].update(sizes=[{"as_int": 3}, {"as_int": 4}]),
+        )
     ),
     "no such value": lambda members, write: write(
         change(members, "models/model.json", lambda data: nodes(data)[1]["inputs"][0]["arg"].update(as_tensor={"name": "nobody"}))
@@ -318,7 +330,7 @@ def test_compressed_numbers(saved, write, monkeypatch):
 
 def test_which_program(saved, write):
     folder = next(iter(saved)).partition("/")[0]
-    with pytest.raises(InputError, match="holds 2 programs: .*model.*; one is accepted"):
+    with pytest.raises(InputError, match=r"holds 2 programs: .*model.*; one is accepted"):
         load_network(write({**saved, f"{folder}/models/other.json": b"{}"}))
     compiled = {f"{folder}/data/aotinductor/model/a.so": b"", f"{folder}/archive_format": b"pt2"}
     with pytest.raises(InputError, match=r"machine code of AOTInductor.*torch\.export\.save"):
@@ -390,7 +402,7 @@ class WritesForward(nn.Module):
 def test_code_of_the_file_is_not_run(tmp_path):
     made = tmp_path / "made"
     path = save_script(Writes(str(made)), str(tmp_path / "writes.pt"))
-    with pytest.raises(NetworkError, match="is stored in a form of its own.*that code is not run"):
+    with pytest.raises(NetworkError, match=r"is stored in a form of its own.*that code is not run"):
         load_network(path, input_shape=3)
     assert not made.exists()
     torch.jit.load(path)

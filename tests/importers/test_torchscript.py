@@ -49,10 +49,31 @@ def test_traced_construction(name, tmp_path):
         assert_same(network, construction.build(), construction.shape)
 
 
-SCRIPTED = (
-    "ReLU, PReLU, ELU, GELU, SiLU, Softplus, Softmax, LayerNorm, GroupNorm, BatchNorm1d, Conv2d, ConvTranspose2d, MaxPool2d, AvgPool2d, "
-    "AdaptiveAvgPool2d, Upsample bilinear, Upsample nearest, LSTM, GRU, MultiheadAttention, TransformerEncoderLayer, PixelShuffle, ReflectionPad2d"
-).split(", ")
+SCRIPTED = [
+    "ReLU",
+    "PReLU",
+    "ELU",
+    "GELU",
+    "SiLU",
+    "Softplus",
+    "Softmax",
+    "LayerNorm",
+    "GroupNorm",
+    "BatchNorm1d",
+    "Conv2d",
+    "ConvTranspose2d",
+    "MaxPool2d",
+    "AvgPool2d",
+    "AdaptiveAvgPool2d",
+    "Upsample bilinear",
+    "Upsample nearest",
+    "LSTM",
+    "GRU",
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "PixelShuffle",
+    "ReflectionPad2d",
+]
 SCRIPTED = [name for name in SCRIPTED if name in BY_NAME]
 
 

@@ -77,7 +77,7 @@ def _is_composed(overload: Any) -> bool:
 
 def _overloads(name: str) -> list[Any]:
     """Those that compute with tensors; others are for TorchScript alone, and some of them open files."""
-    packet = getattr(torch.ops.aten, name, None)
+    packet: Any = getattr(torch.ops.aten, name, None)
     found = [getattr(packet, overload) for overload in packet.overloads()] if hasattr(packet, "overloads") else []
     return [overload for overload in found if torch._C._dispatch_has_kernel(overload.name())]
 

@@ -139,7 +139,7 @@ def _bind(run: _Run, scope: dict[str, Any], target: ast.expr, value: Any) -> Non
             _bind(run, scope, part, item)
         return
     owner = _evaluate(run, scope, target.value) if isinstance(target, ast.Attribute) else None
-    if isinstance(target, ast.Attribute) and any(owner is made for made in run.made):
+    if isinstance(target, ast.Attribute) and owner is not None and any(owner is made for made in run.made):
         owner.attributes[target.attr] = value
     else:
         raise UnsupportedLayerError(
