@@ -174,7 +174,7 @@ MISTAKES = [
     ),
     (
         ["solve", "qp.lp", "--network", "net.pt", "--inputs", "x*", "--outputs", "y*"],
-        "dcembed: net.pt is not opened: '.pt' files are usually pickles, and a pickle runs code when it is opened. Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file.",
+        "dcembed: net.pt is not opened: '.pt' files are usually pickles, and a pickle runs code when it is opened. If you trust it, open it yourself and pass the live model to load_network; dcembed.save_network(dcembed.load_network(model), \"net.npz\") keeps it in a file that is read. Or export the model to ONNX and pass the .onnx file.",
     ),
     (
         ["solve", "qp.lp", "--network", "qp.lp", "--inputs", "x*", "--outputs", "y*"],
@@ -265,7 +265,7 @@ def test_info_describes_a_network(folder, capsys):
     assert main(["info", "net.onnx"]) == 0
     said = capsys.readouterr().out
     assert "net.onnx: Network(2 inputs -> 5 -> 1 outputs)" in said
-    assert "units    5 ReLU in 1 stages" in said
+    assert "units    5 in 1 stages: 5 relu" in said
     assert [line.split() for line in said.splitlines() if line.startswith("  output   ")] == [["output", "1", "5", "stage", "1"]]
     assert [line.split()[:3] for line in said.splitlines()[-3:]] == [
         ["0", "Gemm", "supported"],
@@ -273,15 +273,33 @@ def test_info_describes_a_network(folder, capsys):
         ["2", "Gemm", "supported"],
     ]
     assert main(["info", "net.npz"]) == 0
-    assert "units    16 ReLU in 2 stages" in capsys.readouterr().out
+    assert "units    16 in 2 stages: 16 relu" in capsys.readouterr().out
+
+
+def test_the_architecture_of_weights_alone(folder, capsys):
+    """With ReLU the network is that of the problem."""
+    weights = [ConvexQP.network.stages[0], ConvexQP.network.stages[1], ConvexQP.network.output]
+    named = {f"W{i}": affine.weights[i - 1] for i, affine in enumerate(weights, 1)} | {f"b{i}": a.bias for i, a in enumerate(weights, 1)}
+    np.savez(folder / "weights.npz", **named)
+    assert main(["info", "weights.npz"]) == 2
+    assert "holds 3 linear layers (2 -> 8 -> 8 -> 1) and not what is done between them" in capsys.readouterr().err
+    assert main(["info", "weights.npz", "--architecture", "tanh", "relu"]) == 0
+    assert "units    16 in 2 stages: 8 tanh, 8 relu" in capsys.readouterr().out
+    command = ["solve", "qp.lp", "--network", "weights.npz", "--inputs", "x*", "--outputs", "y*", "--quiet"]
+    assert main([*command, "--architecture", "relu"]) == 0
+    (folder / "e.toml").write_text('[[embedding]]\nnetwork = "weights.npz"\narchitecture = "relu"\ninputs = ["x*"]\noutputs = ["y*"]\n')
+    assert main(["solve", "qp.lp", "--embeddings", "e.toml", "--quiet"]) == 0
+    assert main(["solve", "qp.lp", "--embeddings", "e.toml", "--architecture", "relu"]) == 2
 
 
 def test_info_says_what_is_not_supported(folder, capsys):
-    make_onnx(folder / "net.onnx", "Sigmoid")
+    make_onnx(folder / "net.onnx", "Floor")
     assert main(["info", "net.onnx"]) == 2
     said = capsys.readouterr()
-    assert "Sigmoid                NOT SUPPORTED  bend" in said.out
-    assert said.err.startswith("dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Sigmoid; Accepted are")
+    assert "Floor                  NOT SUPPORTED  bend" in said.out
+    assert said.err.startswith(
+        "dcembed: The ONNX model has 1 layer that cannot be embedded: layer 1, 'bend': Floor (jumps; only continuous functions"
+    )
     assert said.err.count("\n") == 1
 
 

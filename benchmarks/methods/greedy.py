@@ -80,13 +80,13 @@ def treat(network: Network, sample: Array, left: Array) -> Treatment | None:
 
 
 def _linear_piece(network: Network, point: Array) -> tuple[float, Array]:
-    """Value (a number) and gradient (9,) of the network's linear piece at a point."""
+    """Value (a number) and gradient (9,) of the network at a point: its linear piece, or its tangent plane if it is smooth."""
     values, slopes = [point], [np.eye(point.size)]
-    for stage in (*network.stages, network.output):
+    for stage, activation in zip((*network.stages, network.output), (*network.activations, None), strict=True):
         value = sum((block @ values[source] for source, block in stage.weights.items()), stage.bias)
         slope = sum(block @ slopes[source] for source, block in stage.weights.items())
-        if stage is not network.output:
-            value, slope = np.maximum(value, 0.0), np.where(value[:, None] > 0, slope, 0.0)
+        if activation is not None:
+            value, slope = activation.value(value), activation.slope(value)[:, None] * slope
         values.append(value)
         slopes.append(slope)
     return float(values[-1][0]), slopes[-1][0]

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.problems.perceptron import TORCH_LAYERS
 from dcembed import Embedding, Network, Program
 from dcembed.embedded.verify import predict
+from dcembed.network.activations.ranges import value_range
 from dcembed.network.bounds import bound
 from dcembed.program.derive import add_columns, add_rows, derive
 from dcembed.program.tightening import tighten
@@ -82,15 +84,17 @@ def layers(network: Network) -> list[tuple[Array, Array]]:
 
 
 def build_torch(network: Network):
-    """The network as a torch Sequential of Linear and ReLU, in double precision."""
+    """The network as a torch Sequential of Linear and activations, in double precision."""
     import torch
 
     modules: list = []
-    for weight, bias in layers(network):
+    for number, (weight, bias) in enumerate(layers(network)):
+        if number:
+            modules.append(getattr(torch.nn, TORCH_LAYERS[network.activations[number - 1].name])())
         linear = torch.nn.Linear(weight.shape[1], weight.shape[0], dtype=torch.float64)
         linear.weight.data, linear.bias.data = torch.from_numpy(weight.copy()), torch.from_numpy(bias.copy())
-        modules += [linear, torch.nn.ReLU()]
-    return torch.nn.Sequential(*modules[:-1])
+        modules.append(linear)
+    return torch.nn.Sequential(*modules)
 
 
 def _with_input_columns(program: Program, embedding: Embedding, num_columns: int) -> tuple[Program, Array]:
@@ -127,7 +131,7 @@ def _with_output_bounds(program: Program, embedding: Embedding, columns: Array) 
     network = embedding.network
     low, high = bound(network, program.lb[columns], program.ub[columns])[-1]
     last = sp.csr_array(network.output.weights[len(network.stages)])
-    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
+    low, high = value_range(network.activations[-1], low, high)
     positive, negative = last.maximum(0), last.minimum(0)
     smallest = (positive @ low.T + negative @ high.T).T + network.output.bias
     largest = (positive @ high.T + negative @ low.T).T + network.output.bias

@@ -1,7 +1,7 @@
-"""OMLT: the host in Pyomo, one block of its big-M formulation for each evaluation.
+"""OMLT: the host in Pyomo, one block of its big-M formulation for each evaluation, or of its full-space formulation of smooth units.
 
 The model is handed over as a file, with Pyomo's own writers, so that the solver's incumbents can be seen: to HiGHS, and to SCIP
-where the objective is quadratic, because HiGHS takes no mixed-integer quadratic problems.
+where the objective is quadratic or units are smooth, because HiGHS takes no such mixed-integer problems.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from omlt import OmltBlock
-from omlt.neuralnet import NetworkDefinition, ReluBigMFormulation
+from omlt.neuralnet import FullSpaceSmoothNNFormulation, NetworkDefinition, ReluBigMFormulation
 from omlt.neuralnet.layer import DenseLayer, InputLayer
 from pyomo.common.collections import ComponentMap
 
@@ -24,6 +24,7 @@ from benchmarks.harness.outcome import Outcome
 from benchmarks.peers.highs_run import run_highs
 from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers
 from dcembed import Embedding, Network, Options, Program
+from dcembed.network.activations import RELU, find_activation
 from dcembed.program.indicators import linearize_indicators
 
 Array = np.ndarray
@@ -37,11 +38,12 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
     began = time.monotonic()
     host = build_plain_host(program, embeddings)
     model = build_model(host)
+    needs_scip = program.is_quadratic or any(_is_smooth(network) for network in host.networks)
     num_binaries = sum(1 for v in model.component_data_objects(pyo.Var) if v.is_binary() or v.is_integer())
     with tempfile.TemporaryDirectory() as folder:
-        path, names = _write(model, Path(folder), program.is_quadratic)
+        path, names = _write(model, Path(folder), needs_scip)
         starts = [_complete(model, host, extend(host, embeddings, w)) for w in start]
-        run = _run_scip if program.is_quadratic else run_highs
+        run = _run_scip if needs_scip else run_highs
         status, points, seconds, sizes = run(path, names, starts, options)
     return Outcome(
         status=status,
@@ -70,9 +72,10 @@ def build_model(host: PlainHost) -> pyo.ConcreteModel:
     model.nets = OmltBlock([(e, i) for e, inputs in enumerate(host.inputs) for i in range(len(inputs))])
     model.ties = pyo.ConstraintList()
     for e, network in enumerate(host.networks):
+        formulate = FullSpaceSmoothNNFormulation if _is_smooth(network) else ReluBigMFormulation
         for i, (inputs, outputs) in enumerate(zip(host.inputs[e].tolist(), host.outputs[e].tolist(), strict=True)):
             block = model.nets[e, i]
-            block.build_formulation(ReluBigMFormulation(_definition(network, program.lb[inputs], program.ub[inputs])))
+            block.build_formulation(formulate(_definition(network, program.lb[inputs], program.ub[inputs])))
             for own, column in enumerate(inputs):
                 model.ties.add(block.inputs[own] == model.w[column])
             for own, column in enumerate(outputs):
@@ -92,10 +95,9 @@ def _complete(model: pyo.ConcreteModel, host: PlainHost, x: Array) -> Array:
     for e, network in enumerate(host.networks):
         points = [x[host.inputs[e]]]
         before = []
-        for weight, bias in layers(network):
+        for weight, bias, activation in _chain(network):
             before.append(points[-1] @ weight.T + bias)
-            points.append(np.maximum(before[-1], 0.0))
-        points[-1] = before[-1]
+            points.append(before[-1] if activation == "linear" else find_activation(activation).value(before[-1]))
         for i in range(len(host.inputs[e])):
             _fill(model.nets[e, i], [z[i] for z in points], [a[i] for a in before])
     return np.array([variable.value or 0.0 for variable in _variables(model)])
@@ -116,9 +118,9 @@ def _fill(block, points: list[Array], before: list[Array]) -> None:
             component[index].set_value(float(value), skip_validation=True)
 
 
-def _write(model: pyo.ConcreteModel, folder: Path, is_quadratic: bool) -> tuple[Path, list[str | None]]:
+def _write(model: pyo.ConcreteModel, folder: Path, is_nonlinear: bool) -> tuple[Path, list[str | None]]:
     """The file, and the name of each variable in it; None for one that occurs nowhere."""
-    if is_quadratic:
+    if is_nonlinear:
         # SCIP does not read Pyomo's way of writing squares in LP files.
         model.write(str(folder / "model.nl"), io_options={"symbolic_solver_labels": True})
         return folder / "model.nl", [variable.name for variable in _variables(model)]
@@ -127,14 +129,29 @@ def _write(model: pyo.ConcreteModel, folder: Path, is_quadratic: bool) -> tuple[
     return folder / "model.lp", [symbols.get(id(variable)) for variable in _variables(model)]
 
 
+def _is_smooth(network: Network) -> bool:
+    return any(activation is not RELU for activation in network.activations)
+
+
+def _chain(network: Network) -> list[tuple[Array, Array, str]]:
+    """Weights, biases and activation of every layer, in OMLT's names.
+
+    SCIP reads no tanh from a file, so that tanh(a) is written as 2 sigmoid(2a) - 1: factors and ones go to the weights around it.
+    """
+    chain, scale, shift = [], 1.0, 0.0
+    for (weight, bias), name in zip(layers(network), [*(a.name for a in network.activations), "linear"], strict=True):
+        inner = 2.0 if name == "tanh" else 1.0
+        chain.append((inner * scale * weight, inner * (bias + shift * weight.sum(axis=1)), "sigmoid" if name == "tanh" else name))
+        scale, shift = (2.0, -1.0) if name == "tanh" else (1.0, 0.0)
+    return chain
+
+
 def _definition(network: Network, lb: Array, ub: Array) -> NetworkDefinition:
     """The network in OMLT's own classes, with the bounds of its inputs."""
     definition = NetworkDefinition(scaled_input_bounds={j: (float(lb[j]), float(ub[j])) for j in range(lb.size)})
     last = InputLayer([lb.size])
     definition.add_layer(last)
-    chain = layers(network)
-    for number, (weight, bias) in enumerate(chain):
-        activation = "linear" if number == len(chain) - 1 else "relu"
+    for weight, bias, activation in _chain(network):
         layer = DenseLayer(last.output_size, [bias.size], weight.T, bias, activation=activation)
         definition.add_layer(layer)
         definition.add_edge(last, layer)

@@ -56,7 +56,7 @@ def load_admission_network() -> Network:
     """The trained network; the error has the command that trains it."""
     if not admission_path().is_file():
         raise MissingDataError(f"The experiment needs {FILE}. Train it: python -m benchmarks.problems.train_admission")
-    return load_network(admission_path())
+    return load_network(admission_path(), architecture="relu")
 
 
 def build_admission(num_applicants: int, seed: int = 0) -> Instance:

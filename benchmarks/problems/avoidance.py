@@ -68,7 +68,7 @@ def load_avoidance_network(number: int) -> Network:
     path = avoidance_path(number)
     if not path.is_file():
         raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_avoidance {number}")
-    return load_network(path)
+    return load_network(path, architecture="relu")
 
 
 def build_avoidance(number: int) -> Instance:

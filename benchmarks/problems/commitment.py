@@ -69,7 +69,7 @@ def load_commitment_network(name: str) -> Network:
     path = commitment_path(name)
     if not path.is_file():
         raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_commitment {name}")
-    return load_network(path)
+    return load_network(path, architecture="relu")
 
 
 def build_commitment(writing: str, seed: int) -> Instance:

@@ -118,7 +118,7 @@ def convert_neur2sp(downloaded: Path, target: Path) -> None:
     if hashlib.sha256(b"".join(raw)).hexdigest() != NEUR2SP_WEIGHTS:
         raise ValueError(f"the weights in {downloaded.name} are not those of the released network (checksum)")
     arrays = {name: np.frombuffer(data, dtype="<f4").reshape(shape) for (name, shape), data in zip(shapes.items(), raw, strict=True)}
-    np.savez(target, **arrays)
+    np.savez(target, **arrays, activations=np.array("relu"))
 
 
 SOURCES = {

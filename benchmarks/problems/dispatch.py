@@ -13,11 +13,12 @@ from benchmarks.problems.fit import fit_network
 from benchmarks.problems.host_builder import HostBuilder
 from benchmarks.problems.instance import Instance
 from dcembed import AffineInputs, Embedding
+from dcembed.network.activations import RELU, Activation
 
 NUM_CLASSES, JOBS_PER_CORE, WIDTHS = 4, 5, (10, 6)
 
 
-def dispatch_instance(num_cores: int, seed: int) -> Instance:
+def dispatch_instance(num_cores: int, seed: int, activation: Activation = RELU) -> Instance:
     """Minimize the highest predicted temperature, and a little of the cost of moving jobs away from where they are."""
     rng = np.random.default_rng(seed)
     host = HostBuilder()
@@ -35,7 +36,7 @@ def dispatch_instance(num_cores: int, seed: int) -> Instance:
         host.row((1.0, jobs[:, kind]), lb=current[:, kind].sum(), ub=current[:, kind].sum())
     program = host.build()
     low, high = np.zeros(2 * NUM_CLASSES), np.full(2 * NUM_CLASSES, float(JOBS_PER_CORE))
-    network = fit_network(_temperature(rng), low, high, WIDTHS, seed)
+    network = fit_network(_temperature(rng), low, high, WIDTHS, seed, activation)
     inputs = AffineInputs(_mixes(jobs, program.num_columns))
     return Instance(f"dispatch cores={num_cores} seed {seed}", program, (Embedding(network, inputs, heat),), [])
 

@@ -11,11 +11,12 @@ from benchmarks.problems.fit import fit_network
 from benchmarks.problems.host_builder import HostBuilder
 from benchmarks.problems.instance import Instance
 from dcembed import Embedding
+from dcembed.network.activations import RELU, Activation
 
 NUM_PRODUCTS, MAX_LOTS, WIDTHS = 5, 4, (16,)
 
 
-def lots_instance(num_periods: int, seed: int) -> Instance:
+def lots_instance(num_periods: int, seed: int, activation: Activation = RELU) -> Instance:
     """Minimize set-ups, stock and predicted energy."""
     rng = np.random.default_rng(seed)
     demand = rng.integers(0, 3, (num_periods, NUM_PRODUCTS)).astype(np.float64)
@@ -34,7 +35,7 @@ def lots_instance(num_periods: int, seed: int) -> Instance:
             balance = (1.0, lots[period, product]), (-1.0, stock[period, product])
             host.row(*before, *balance, lb=demand[period, product], ub=demand[period, product])
     low, high = np.zeros(2 * NUM_PRODUCTS), np.array([*[float(MAX_LOTS)] * NUM_PRODUCTS, *[1.0] * NUM_PRODUCTS])
-    network = fit_network(_energy(rng), low, high, WIDTHS, seed)
+    network = fit_network(_energy(rng), low, high, WIDTHS, seed, activation)
     embedding = Embedding(network, np.hstack([lots, setup]), energy)
     return Instance(f"lots T={num_periods} seed {seed}", host.build(), (embedding,), [])
 

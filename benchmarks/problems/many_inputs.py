@@ -18,6 +18,8 @@ from dcembed import ConeConstraint, Embedding, Network, Program, build_mlp
 
 NUM_OUTPUTS = 10
 NUM_INPUTS, NETWORK_SIZES, NORMS = (784, 3072), ("256x3", "512x4", "1024x6"), ("inf", "2")
+# The networks of 256 units in a layer that verification is tried on, over boxes.
+DEEPER = ("784x256x2-inf", "784x256x4-inf", "784x256x6-inf")
 # Half the side of the box, and the radius of the Euclidean ball: both leave most pixels nearly as they are.
 RADIUS = {"inf": 0.03, "2": 1.0}
 
@@ -30,8 +32,9 @@ def build_many_inputs(size: str, trial: int) -> Instance:
 
 
 def many_inputs_sizes() -> tuple[str, ...]:
-    """All sizes, the smallest network first."""
-    return tuple(f"{inputs}x{network}-{norm}" for inputs, network, norm in itertools.product(NUM_INPUTS, NETWORK_SIZES, NORMS))
+    """All sizes, the smallest network first, then those of equal width and other depths."""
+    sizes = (f"{inputs}x{network}-{norm}" for inputs, network, norm in itertools.product(NUM_INPUTS, NETWORK_SIZES, NORMS))
+    return (*sizes, *DEEPER)
 
 
 def random_network(num_inputs: int, width: int, depth: int, seed: int, num_outputs: int = NUM_OUTPUTS) -> Network:

@@ -43,7 +43,7 @@ def build_pooling(size: str, trial: int) -> Instance:
 
 def load_pooling_network() -> Network:
     """The released network, 19 -> 64 -> 1."""
-    return load_network(data_file("neur2sp_pooling_nnp.npz"))
+    return load_network(data_file("neur2sp_pooling_nnp.npz"), architecture="relu")
 
 
 def design_rows() -> np.ndarray:

@@ -51,9 +51,10 @@ def target(u):
     return square + 0.10 * u1 * u4 + 0.08 * u2 * u5 + wave - 0.15
 
 
-def network_path(width: int, depth: int, trial: int) -> Path:
+def network_path(width: int, depth: int, trial: int, activation: str = "relu") -> Path:
     """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
-    name = f"qp_{width}x{depth}_{trial}.npz"
+    kind = "" if activation == "relu" else f"{activation}_"
+    name = f"qp_{kind}{width}x{depth}_{trial}.npz"
     own = os.environ.get(NETWORKS_VARIABLE)
     return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
 
@@ -70,7 +71,7 @@ def find_qp_network(width: int, depth: int, trial: int) -> Path:
 
 def load_qp_network(width: int, depth: int, trial: int) -> Network:
     """A trained network of the experiment."""
-    return load_network(find_qp_network(width, depth, trial))
+    return load_network(find_qp_network(width, depth, trial), architecture="relu")
 
 
 def qp_instance(network: Network, trial: int, limit: float = 1.0, num_blocks: int = NUM_BLOCKS) -> Instance:

@@ -1,4 +1,4 @@
-"""Train the networks of the QP experiment: `python -m benchmarks.problems.train_qp 64x1 64x3 --trials 0 1 2`.
+"""Train the networks of the QP experiment: `python -m benchmarks.problems.train_qp 64x1 64x3 --trials 0 1 2 --activation tanh`.
 
 The sizes of the paper are trained as it says. A layer of 1024 units costs a second for every such step on one core, so beyond the
 paper's widths `--steps` and `--batch` are there to train with less: the experiment needs the size of the network, not its last digit.
@@ -13,18 +13,23 @@ import numpy as np
 import torch
 from rich.progress import track
 
+from benchmarks.problems.perceptron import TORCH_LAYERS, build_perceptron
 from benchmarks.problems.qp import BLOCK, NETWORKS, network_path, target
+from dcembed import save_network
+from dcembed.network.activations import find_activation
 
 NUM_STEPS, BATCH = 20_000, 4_000
 FIRST_RATE, LAST_RATE = 2e-3, 1e-5
 NUM_TRAINING, NUM_VALIDATION, VALIDATE_EVERY = 200_000, 20_000, 500
 
 
-def train(width: int, depth: int, trial: int, num_steps: int = NUM_STEPS, batch_size: int = BATCH) -> tuple[float, dict[str, np.ndarray]]:
+def train(
+    width: int, depth: int, trial: int, num_steps: int = NUM_STEPS, batch_size: int = BATCH, activation: str = "relu"
+) -> tuple[float, dict[str, np.ndarray]]:
     """Mean squared error on the validation set and the weights W1, b1, ... of the best checkpoint."""
     torch.manual_seed(trial)
-    sizes = [BLOCK, *[width] * depth]
-    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())]
+    sizes, make_layer = [BLOCK, *[width] * depth], getattr(torch.nn, TORCH_LAYERS[activation])
+    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), make_layer())]
     model = torch.nn.Sequential(*layers, torch.nn.Linear(width, 1))
     # All architectures of a trial share their data.
     generator = torch.Generator().manual_seed(1000 + trial)
@@ -33,14 +38,14 @@ def train(width: int, depth: int, trial: int, num_steps: int = NUM_STEPS, batch_
     optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
     best, weights = np.inf, {}
-    for step in track(range(1, num_steps + 1), description=f"{width}x{depth} trial {trial}"):
+    for step in track(range(1, num_steps + 1), description=f"{activation} {width}x{depth} trial {trial}"):
         batch = torch.randint(0, NUM_TRAINING, (batch_size,))
         loss = ((model(x[batch])[:, 0] - y[batch]) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
-        if step % VALIDATE_EVERY == 0:
+        if step % VALIDATE_EVERY == 0 or step == num_steps:
             with torch.no_grad():
                 error = float(((model(validation)[:, 0] - expected) ** 2).mean())
             if error < best:
@@ -49,9 +54,9 @@ def train(width: int, depth: int, trial: int, num_steps: int = NUM_STEPS, batch_
 
 
 def named_weights(model: torch.nn.Sequential) -> dict[str, np.ndarray]:
-    """W1, b1, ... of the linear layers of a model."""
+    """W1, b1, ... of the linear layers of a model, and the names of what is between them."""
     linear = [layer for layer in model if isinstance(layer, torch.nn.Linear)]
-    named = {}
+    named = {"activations": np.array([type(layer).__name__ for layer in model if not isinstance(layer, torch.nn.Linear)])}
     for number, layer in enumerate(linear, start=1):
         named[f"W{number}"] = layer.weight.detach().numpy().copy()
         named[f"b{number}"] = layer.bias.detach().numpy().copy()
@@ -64,15 +69,17 @@ def main() -> None:
     parser.add_argument("--trials", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s, as in the paper)")
     parser.add_argument("--batch", type=int, default=BATCH, help="samples in a step (default %(default)s, as in the paper)")
+    parser.add_argument("--activation", choices=TORCH_LAYERS, default="relu", help="of all hidden units (default %(default)s)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     NETWORKS.mkdir(exist_ok=True)
     for size in arguments.sizes:
         width, depth = (int(part) for part in size.split("x"))
         for trial in arguments.trials:
-            error, weights = train(width, depth, trial, arguments.steps, arguments.batch)
-            np.savez(network_path(width, depth, trial), **weights)
-            print(f"{width}x{depth} trial {trial}: validation error {error:.2e}, saved to {network_path(width, depth, trial).name}")
+            error, weights = train(width, depth, trial, arguments.steps, arguments.batch, arguments.activation)
+            path = network_path(width, depth, trial, arguments.activation)
+            save_network(build_perceptron(weights, find_activation(arguments.activation)), path)
+            print(f"{path.stem}: validation error {error:.2e}, saved to {path.name}")
 
 
 if __name__ == "__main__":

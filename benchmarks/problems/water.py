@@ -39,7 +39,7 @@ def build_water(size: str, trial: int) -> Instance:
 
 def load_water_network() -> Network:
     """The classifier on raw features; its output is the logit."""
-    return load_network(data_file("water_classifier.npz"))
+    return load_network(data_file("water_classifier.npz"), architecture="relu")
 
 
 def budgets(data_seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

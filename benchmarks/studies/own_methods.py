@@ -6,30 +6,38 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmarks.methods import greedy
+from benchmarks.methods.table import METHODS
 from dcembed import Embedding, Options, Program, Result, Status
 from dcembed.embedded.elimination import eliminate
 from dcembed.result import build_result
 from dcembed.run.journal import count_sizes
 
-
-def solve_greedily(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray] | None, options: Options) -> Result:
-    """The greedy for water treatment as it is usually written."""
-    outcome = greedy.solve(program, embeddings, start or [], options)
-    points = [point for _, point in outcome.points]
-    return build_result(
-        Status.TIME_LIMIT if outcome.status == "time_limit" else Status.LOCALLY_SOLVED,
-        points[-1] if points else None,
-        program,
-        list(embeddings),
-        options.feasibility_tol,
-        incumbents=[(seconds, program.objective(point)) for seconds, point in outcome.points],
-        incumbent_points=points,
-        history=[],
-        seconds=outcome.seconds,
-        solver="scipy",
-        sizes=count_sizes(eliminate(program, embeddings), 0, 0),
-    )
+# What the methods call their ends, where that is not the end of a search.
+STATUSES = {"time_limit": Status.TIME_LIMIT, "optimal": Status.OPTIMAL, "infeasible": Status.INFEASIBLE}
 
 
-OWN_METHODS: dict[str, Callable[..., Result]] = {"greedy": solve_greedily}
+def _measured(name: str) -> Callable[..., Result]:
+    """A method of the benchmarks' own table with a result like that of `dcembed.solve`."""
+
+    def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray] | None, options: Options) -> Result:
+        outcome = METHODS[name].solve(program, embeddings, start or [], options)
+        points = [point for _, point in outcome.points]
+        return build_result(
+            STATUSES.get(outcome.status, Status.LOCALLY_SOLVED),
+            points[-1] if points else None,
+            program,
+            list(embeddings),
+            options.feasibility_tol,
+            incumbents=[(seconds, program.objective(point)) for seconds, point in outcome.points],
+            incumbent_points=points,
+            history=[],
+            seconds=outcome.seconds,
+            solver=name,
+            sizes=count_sizes(eliminate(program, embeddings), 0, 0),
+        )
+
+    return solve
+
+
+# The greedy for water treatment as it is usually written, and the packages that take smooth networks in hosts with integers.
+OWN_METHODS: dict[str, Callable[..., Result]] = {name: _measured(name) for name in ("greedy", "pyscipopt-ml", "omlt")}

@@ -25,7 +25,8 @@ from benchmarks.problems.instance import Instance
 from benchmarks.studies.apart import HERE, RunError, check_checkout, run_checkout
 from benchmarks.studies.case_files import write_case, write_options
 from benchmarks.studies.own_methods import OWN_METHODS
-from benchmarks.studies.race_cases import FAMILIES, Case, find_cases
+from benchmarks.studies.race_case import Case
+from benchmarks.studies.race_cases import FAMILIES, find_cases
 from benchmarks.studies.race_table import BEFORE, OURS, Contest, Lap, build_table, write_markdown
 from dcembed.baselines import BASELINES
 from dcembed.embedded.elimination import eliminate

@@ -1,12 +1,12 @@
 """The cases of the race: named problems, the methods that run on each of them by default, and their time.
 
 A family of cases is a function in `FAMILIES`; what it lists may depend on the data that is here. Building is put off until a case is run.
+Those with smooth and convolutional networks are in `smooth_cases.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 
 from benchmarks.harness.metrics import references
@@ -14,13 +14,14 @@ from benchmarks.harness.records import RESULTS, read_records
 from benchmarks.problems import admission, avoidance, grids
 from benchmarks.problems.commitment import WRITINGS, build_commitment
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
-from benchmarks.problems.instance import Instance
 from benchmarks.problems.many_inputs import build_many_inputs, many_inputs_sizes
 from benchmarks.problems.pooling import optimum, pooling_from_two_starts
 from benchmarks.problems.qp import build_qp, network_path, read_qp_size
 from benchmarks.problems.water import build_water
 from benchmarks.problems.water_variants import VARIANTS, build_variant, repeated
 from benchmarks.studies.integers import OPTIMA, build_case
+from benchmarks.studies.race_case import Case
+from benchmarks.studies.smooth_cases import SMOOTH_FAMILIES
 
 QP_SECONDS, POOLING_SECONDS, GRID_SECONDS, AVOIDANCE_SECONDS, MANY_INPUTS_SECONDS, INTEGER_SECONDS = 30.0, 30.0, 2.0, 20.0, 40.0, 10.0
 POOLING_SIZES = (5, 6, 7)
@@ -28,31 +29,6 @@ POOLING_SIZES = (5, 6, 7)
 WATER_SECONDS, ADMISSION_SECONDS, REPEATED_SECONDS = 30.0, {250: 10.0, 2500: 60.0}, 60.0
 SAME_WRITINGS, OTHER_SIZES, REPEATED_SIZES = ("scores", "big-m"), (100, 800), (1065, 10_000, 100_000)
 COMMITMENT_SECONDS, NUM_DAYS = 60.0, 3
-
-
-@dataclass(frozen=True)
-class Case:
-    """One problem of the race.
-
-    Parameters
-    ----------
-    name
-        FAMILY-..., what the command line calls it.
-    build
-        Makes the instance; it may have no starts.
-    methods
-        "dcembed", names of `dcembed.baselines` or of `own_methods.py`, run by default.
-    time_limit
-        Seconds of each run.
-    best_known
-        Gives the best objective that is known from elsewhere, minimized; None if there is none.
-    """
-
-    name: str
-    build: Callable[[], Instance]
-    methods: tuple[str, ...]
-    time_limit: float
-    best_known: Callable[[], float | None] = lambda: None
 
 
 def qp_cases() -> list[Case]:
@@ -158,6 +134,7 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "integers": integer_cases,
     "blocks": block_cases,
     "commitment": commitment_cases,
+    **SMOOTH_FAMILIES,
 }
 
 

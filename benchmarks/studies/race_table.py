@@ -11,11 +11,11 @@ import numpy as np
 from rich.table import Table
 
 from benchmarks.harness.metrics import LEVEL, primal_integral
-from benchmarks.studies.race_cases import Case
+from benchmarks.studies.race_case import Case
 
 OURS, BEFORE, PEERS = "dcembed", "before", ("ipopt", "ipopt-lbfgs")
-# How close to the best known objective a method must come for its time to count, as a share of it.
-SHARE = 1e-3
+# How close to the best known objective a method must come for its time to count, as shares of it.
+SHARE, WIDE_SHARE = 1e-3, 1e-2
 # How much of its own way from the start a method must have gone for its time to count.
 OWN_SHARE = 0.97
 
@@ -91,10 +91,14 @@ class Contest:
         """How far its last objective is from the best known one, as a share of that; absolute where that is zero."""
         return (lap.objective - self.best_known) / (abs(self.best_known) or 1.0)
 
-    def arrival(self, lap: Lap, clock: int) -> float:
+    def arrival(self, lap: Lap, clock: int, share: float = SHARE) -> float:
         """Seconds until the objective was within a share of the best known one; infinite if it never was."""
-        limit = self.best_known + SHARE * abs(self.best_known) + LEVEL * max(1.0, abs(self.best_known))
+        limit = self.best_known + share * abs(self.best_known) + LEVEL * max(1.0, abs(self.best_known))
         return next((entry[clock] for entry in lap.trace if entry[2] <= limit), np.inf)
+
+    def wide_arrival(self, lap: Lap, clock: int) -> float:
+        """The same for the wider share."""
+        return self.arrival(lap, clock, WIDE_SHARE)
 
     def own_arrival(self, lap: Lap, clock: int) -> float:
         """Seconds until 97 % of its own way from the start, or from zero without one, were gone; infinite if it has no point."""
@@ -143,6 +147,7 @@ COLUMNS = (
     Column("objective", lambda c, name: _number(".8g", c.middle(name, lambda lap: lap.objective))),
     Column("off best", lambda c, name: _number(".1e", c.middle(name, c.distance))),
     Column("NPI %", lambda c, name: _both(c, name, c.npi, ".3f")),
+    Column("s to 99 %", lambda c, name: _both(c, name, c.wide_arrival, ".3f")),
     Column("s to 99.9 %", lambda c, name: _both(c, name, c.arrival, ".3f")),
     Column("s to 97 % of own", lambda c, name: _both(c, name, c.own_arrival, ".2f")),
     Column("host solves", lambda c, name: _number(".0f", c.middle(name, lambda lap: c.arrival(lap, 0)) / c.host_seconds)),
@@ -152,6 +157,7 @@ COLUMNS = (
     ),
     Column("MiB", lambda c, name: _number(".0f", c.middle(name, lambda lap: lap.memory))),
     Column("NPI / Ipopt", lambda c, name: _ratio(c, name, c.npi)),
+    Column("99 % / Ipopt", lambda c, name: _ratio(c, name, c.wide_arrival)),
     Column("time / Ipopt", lambda c, name: _ratio(c, name, c.arrival)),
     Column("x sooner", _gain),
     Column("ended", lambda c, name: c.laps[name][-1].status, justify="left"),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dcembed.result import Result
 
 FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
+NETWORK_FILES = "an .onnx, .keras, .h5, .npz, .safetensors or .nnet file"
+ARCHITECTURE = "activation between the layers of an .npz or .safetensors file that does not say it, or one for each hidden layer"
 PICTURES = (".png", ".pdf", ".svg")
 # Options that no text stands for.
 IN_PYTHON_ONLY = {"callback": "a callback is a Python function", "stop": "a threading.Event is a Python object"}
@@ -71,8 +73,9 @@ def _build_parser() -> argparse.ArgumentParser:
         commands.add_parser("solve", help="solve a model file with networks in it", allow_abbrev=False, epilog=__doc__.splitlines()[-1])
     )
     info = commands.add_parser("info", help="describe a network file", allow_abbrev=False)
-    info.add_argument("network", help="an .onnx, .npz or .safetensors file")
+    info.add_argument("network", help=NETWORK_FILES)
     info.add_argument("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the file does not say it")
+    info.add_argument("--architecture", nargs="+", metavar="NAME", help=ARCHITECTURE)
     info.set_defaults(run=_info)
     return parser
 
@@ -80,11 +83,12 @@ def _build_parser() -> argparse.ArgumentParser:
 def _add_solve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("host", help="an .lp or .mps file, gzipped or not; linear or quadratic objective")
-    add("--network", help="an .onnx, .npz or .safetensors file")
+    add("--network", help=NETWORK_FILES)
     add("--inputs", nargs="+", metavar="NAME", help="columns of the inputs: names, patterns with * and ?, numbers for constants")
     add("--outputs", nargs="+", metavar="NAME", help="columns that stand for the predictions")
     add("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the network file does not say it")
-    add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the four above")
+    add("--architecture", nargs="+", metavar="NAME", help=ARCHITECTURE)
+    add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the five above")
     add("--start", nargs="+", metavar="FILE", help="begin from the points of solution files, one after the other")
     add("--time-limit", type=float, metavar="SECONDS")
     add("--solver", help="backend of the subproblems; chosen by the problem if not given")
@@ -159,14 +163,20 @@ def _read_networks(arguments: argparse.Namespace) -> list[NetworkEntry] | str:
     single = {"--network": arguments.network, "--inputs": arguments.inputs, "--outputs": arguments.outputs}
     given = [name for name, value in single.items() if value is not None]
     if arguments.embeddings:
-        if given or arguments.input_shape:
+        if given or arguments.input_shape or arguments.architecture:
             raise InputError(f"--embeddings stands for {', '.join(single)}; give one or the other.")
         return str(arguments.embeddings)
     if len(given) < len(single):
         missing = " and ".join(name for name in single if name not in given)
         raise InputError(f"{missing} missing. Give --network, --inputs and --outputs, or --embeddings.")
     inputs, outputs = map(_as_written, arguments.inputs), map(_as_written, arguments.outputs)
-    return [NetworkEntry(arguments.network, list(inputs), list(outputs), arguments.input_shape)]
+    return [NetworkEntry(arguments.network, list(inputs), list(outputs), arguments.input_shape, _read_architecture(arguments))]
+
+
+def _read_architecture(arguments: argparse.Namespace) -> str | list[str] | None:
+    """One name is that of all hidden layers."""
+    names: list[str] | None = arguments.architecture
+    return names[0] if names and len(names) == 1 else names
 
 
 def _as_written(name: str) -> str:
@@ -275,7 +285,7 @@ def _info(arguments: argparse.Namespace) -> int:
 
     path = Path(arguments.network)
     try:
-        network = load_network(path, input_shape=arguments.input_shape)
+        network = load_network(path, input_shape=arguments.input_shape, architecture=_read_architecture(arguments))
     except MissingPackageError:
         raise
     except DcembedError:
@@ -284,24 +294,33 @@ def _info(arguments: argparse.Namespace) -> int:
     say(f"{path}: {network}")
     say(f"  inputs   {network.num_inputs:,}")
     say(f"  outputs  {network.num_outputs:,}")
-    say(f"  units    {network.num_hidden:,} ReLU in {len(network.stages)} stages")
+    say(f"  units    {network.num_hidden:,} in {len(network.stages)} stages: {_say_activations(network)}")
     say("  can be embedded; predictions agree with the file's own\n")
-    say(f"  {'stage':<8} {'units':>9}  {'weights':>11}  reads")
-    for name, affine in _rows(network):
+    say(f"  {'stage':<8} {'units':>9}  {'activation':<14} {'weights':>11}  reads")
+    for name, activation, affine in _rows(network):
         weights = sum(int(block.nnz) if hasattr(block, "nnz") else int((block != 0).sum()) for block in affine.weights.values())
         reads = ", ".join("input" if source == 0 else f"stage {source}" for source in sorted(affine.weights)) or "nothing"
-        say(f"  {name:<8} {affine.num_rows:>9,}  {weights:>11,}  {reads}")
+        say(f"  {name:<8} {affine.num_rows:>9,}  {activation:<14} {weights:>11,}  {reads}")
     _print_layers(path)
     return FOUND
 
 
-def _rows(network: Any) -> list[tuple[str, Any]]:
-    return [*((str(number), stage) for number, stage in enumerate(network.stages, start=1)), ("output", network.output)]
+def _say_activations(network: Any) -> str:
+    """Each kind once, with how many units it has."""
+    counts: dict[str, int] = {}
+    for activation, width in zip(network.activations, network.widths, strict=True):
+        counts[str(activation)] = counts.get(str(activation), 0) + width
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items()) or "none"
+
+
+def _rows(network: Any) -> list[tuple[str, str, Any]]:
+    pairs = enumerate(zip(network.stages, network.activations, strict=True), start=1)
+    return [*((str(number), str(activation), stage) for number, (stage, activation) in pairs), ("output", "", network.output)]
 
 
 def _print_layers(path: Path) -> None:
     """Operations of an ONNX file, each with whether it is known."""
-    if path.suffix.lower() != ".onnx" or not path.is_file():
+    if not path.name.lower().endswith((".onnx", ".onnx.gz")) or not path.is_file():
         return
     from dcembed.importers.onnx_layers import list_layers
 

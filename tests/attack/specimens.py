@@ -34,6 +34,7 @@ def make_specimens() -> list[Specimen]:
     brackets = qp_lp().replace("x0", "x[0,1]").replace("x1", "x[-1,1]")
     written = "\\ LP format - for model browsing. Use MPS format to capture full model detail.\n" + brackets
     arrays = {"W1": np.ones((3, 2)), "b1": np.zeros(3), "W2": np.ones((1, 3)), "mean": np.zeros(2), "std": np.ones(2)}
+    arrays["activations"] = np.array(["tanh"])
     solution = {"columns": {f"x{number}": 0.5 for number in range(4)}}
     entries = {"embedding": [{"network": NETWORK, "inputs": [["x0", "x1"], ["x2", 0.5]], "outputs": [["y0"], ["y1"]]}]}
     toml = f'[[embedding]]\nnetwork = "{NETWORK}"\ninputs = ["x*"]\noutputs = ["y*"]\ninput_shape = 2\n'
@@ -41,10 +42,14 @@ def make_specimens() -> list[Specimen]:
         Specimen("saved.npz", _saved(), info),
         Specimen("layers.npz", _npz(arrays), info),
         Specimen("net.safetensors", _safetensors(), info),
+        Specimen("net.nnet", _nnet(), info),
         Specimen("net.onnx", _onnx(functions=False), info),
         Specimen("functions.onnx", _onnx(functions=True), info),
         Specimen("program.pt2", _pt2(), info),
         Specimen("script.pt", _torchscript(), info),
+        Specimen("image.onnx", _onnx_image(), info),
+        Specimen("table.onnx", _onnx_table(), info),
+        Specimen("net.onnx.gz", gzip.compress(_onnx(functions=False), mtime=0), info),
         Specimen("qp.lp", qp_lp().encode(), host),
         Specimen("milp.lp", milp_lp().encode(), host),
         Specimen("brackets.lp", brackets.encode(), host),
@@ -81,12 +86,19 @@ def _saved() -> bytes:
 def _safetensors() -> bytes:
     """Written by hand: the length of the head, the head, the numbers."""
     arrays = {"first.weight": np.ones((3, 2)), "first.bias": np.zeros(3), "last.weight": np.ones((1, 3))}
-    head, data = {}, b""
+    head, data = {"__metadata__": {"activation": "tanh"}}, b""
     for name, array in arrays.items():
         head[name] = {"dtype": "F64", "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
         data += array.tobytes()
     text = json.dumps(head).encode()
     return len(text).to_bytes(8, "little") + text + data
+
+
+def _nnet() -> bytes:
+    numbers = ["2,2,1,3,", "2,3,1,", "0,", "-1,-1,", "1,1,", "0.5,0.5,2.0,", "2.0,4.0,10.0,"]
+    return "\n".join(
+        ["// A comment", *numbers, "1.0,-0.5,", "2.0,1.5,", "0.25,3e-1,", *["0.5,"] * 3, "1.0,-1.0,2.0,", "0.125,", ""]
+    ).encode()
 
 
 def _onnx(functions: bool) -> bytes:
@@ -161,6 +173,76 @@ def _pack(members: dict[str, bytes]) -> bytes:
             # By its name alone an entry would have the time of day in it.
             archive.writestr(zipfile.ZipInfo(name), content)
     return stream.getvalue()
+
+
+def _onnx_image() -> bytes:
+    """Convolution, pooling, normalization, padding, resizing and softmax of a small image, as of opset 13."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    node = helper.make_node
+    nodes = [
+        node("Pad", ["x", "p"], ["a"]),
+        node("Conv", ["a", "k", "s"], ["b"], strides=[2, 1], dilations=[1, 1]),
+        node("BatchNormalization", ["b", "s", "s", "s", "v"], ["c"], epsilon=0.1),
+        node("Elu", ["c"], ["d"], alpha=0.5),
+        node("MaxPool", ["d"], ["e"], kernel_shape=[2, 2], pads=[0, 1, 0, 0]),
+        node("Resize", ["e", "", "f"], ["g"], mode="linear"),
+        node("AveragePool", ["g"], ["h"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("ReduceMean", ["h"], ["i"], axes=[2, 3], keepdims=0),
+        node("Split", ["i"], ["j", "l"], axis=1),
+        node("Concat", ["l", "j"], ["m"], axis=1),
+        node("Softmax", ["m"], ["y"], axis=1),
+    ]
+    rng = np.random.default_rng(0)
+    weights = {
+        "p": np.array([0, 0, 1, 1, 0, 0, 1, 0]),
+        "k": rng.normal(size=(2, 1, 3, 2)).astype(np.float32),
+        "s": np.ones(2, dtype=np.float32),
+        "v": np.ones(2, dtype=np.float32),
+        "f": np.array([1.0, 1.0, 2.0, 2.0], dtype=np.float32),
+    }
+    tensors = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "net", [value("x", TensorProto.FLOAT, ["n", 1, 5, 4])], [value("y", TensorProto.FLOAT, None)], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8).SerializeToString()
+
+
+def _onnx_table() -> bytes:
+    """Named columns, a scaler, a loop and a branch by constants, a classifier and its labels."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    node, value = helper.make_node, helper.make_tensor_value_info
+    turns = [value("t", TensorProto.INT64, []), value("g", TensorProto.BOOL, []), value("h", TensorProto.FLOAT, None)]
+    body = helper.make_graph(
+        [node("Relu", ["h"], ["r"]), node("Identity", ["g"], ["o"])],
+        "b",
+        turns,
+        [value("o", TensorProto.BOOL, []), value("r", TensorProto.FLOAT, None)],
+    )
+    then = helper.make_graph([node("Neg", ["d"], ["u"])], "u", [], [value("u", TensorProto.FLOAT, None)])
+    other = helper.make_graph([node("Tanh", ["d"], ["w"])], "w", [], [value("w", TensorProto.FLOAT, None)])
+    nodes = [
+        node("Concat", ["age", "size"], ["a"], axis=1),
+        node("Scaler", ["a"], ["c"], domain="ai.onnx.ml", offset=[1.0, 2.0], scale=[0.5, 0.25]),
+        node("Loop", ["n", "", "c"], ["d"], body=body),
+        node("If", ["k"], ["e"], then_branch=then, else_branch=other),
+        node(
+            "LinearClassifier",
+            ["e"],
+            ["l", "p"],
+            domain="ai.onnx.ml",
+            coefficients=[1.0, -1.0],
+            intercepts=[0.5],
+            classlabels_ints=[0, 1],
+            post_transform="LOGISTIC",
+        ),
+        node("ZipMap", ["p"], ["y"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
+    ]
+    tensors = [numpy_helper.from_array(np.array(2), "n"), numpy_helper.from_array(np.array(False), "k")]
+    inputs = [value(name, TensorProto.FLOAT, ["n", 1]) for name in ("age", "size")]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    graph = helper.make_graph(nodes, "net", inputs, [value("y", TensorProto.FLOAT, None)], tensors)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
 
 def good_files() -> dict[str, bytes]:

@@ -58,6 +58,15 @@ def constant(kind, inputs, weights):
     return model([node(kind, inputs, ["c"]), node("Add", ["x", "c"], ["y"])], weights)
 
 
+def loop(body, carried="x"):
+    """As often as a 64-bit number says."""
+    value = helper.make_tensor_value_info
+    inputs = [value("turn", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("h", TensorProto.DOUBLE, None)]
+    inner = helper.make_graph(body, "body", inputs, [value("on", TensorProto.BOOL, None), value("r", TensorProto.DOUBLE, None)])
+    nodes = [node("Loop", ["n", "", carried], ["z"], body=inner), node("Add", ["x", "z"], ["y"])]
+    return model(nodes, {"n": np.array(2**62), "w": np.ones((1, 2))})
+
+
 COLUMN, ROW, LARGE = np.ones((20_000, 1)), np.ones((1, 20_000)), np.array([100_000, 100_000])
 
 ONNX = {
@@ -76,6 +85,41 @@ ONNX = {
         model([node("MatMul", ["x", "u"], ["c"]), node("MatMul", ["c", "v"], ["y"])], {"u": COLUMN, "v": ROW}, ("n", 20_000)),
         "400,020,000 numbers",
     ),
+    "resize": (constant("Resize", ["w", "", "s"], {"w": [[1.0]], "s": [1e5, 1e5]}), "10,000,000,000 numbers"),
+    "pad": (constant("Pad", ["w", "s"], {"w": [[1.0]], "s": np.array([0, 0, 0, 10**10])}), "10,000,000,001 numbers"),
+    "one hot": (
+        constant("OneHot", ["w", "d", "v"], {"w": np.array([[1]]), "d": np.array(10**10), "v": [0.0, 1.0]}),
+        "10,000,000,000 numbers",
+    ),
+    "endless loop": (loop([node("Relu", ["h"], ["r"]), node("Identity", ["go"], ["on"])]), "runs more than 500 times"),
+    "doubling loop": (loop([node("Concat", ["h", "h"], ["r"], axis=1), node("Identity", ["go"], ["on"])]), "A concatenation of 2 values"),
+    "doubling constants": (
+        loop([node("Concat", ["h", "h"], ["r"], axis=1), node("Identity", ["go"], ["on"])], carried="w"),
+        "A constant made by Concat would take",
+    ),
+    "convolution": (
+        model([node("Conv", ["x", "k"], ["y"])], {"k": np.ones((64, 1, 3, 3))}, (1, 1, 900, 900)),
+        "A convolution with a kernel of shape (64, 1, 3, 3) would take",
+    ),
+    "wide windows": (model([node("AveragePool", ["x"], ["y"], kernel_shape=[10**9], pads=[10**9, 10**9])], shape=(1, 1, 4)), "numbers"),
+    "wide largest": (model([node("MaxPool", ["x"], ["y"], kernel_shape=[10**9], pads=[10**9, 10**9])], shape=(1, 1, 4)), "numbers"),
+    "wide padding": (model([node("Pad", ["x", "p"], ["y"])], {"p": np.array([0, 0, 0, 10**12])}), "A padded value would take"),
+    "wide steps": (
+        model([node("ConvTranspose", ["x", "k"], ["y"], strides=[10**12])], {"k": np.ones((1, 1, 2))}, (1, 1, 4)),
+        "A transposed convolution would take",
+    ),
+    "wide sizes": (model([node("Resize", ["x", "", "", "s"], ["y"])], {"s": np.array([1, 10**12])}, (1, 2)), "would take"),
+    "wide repetition": (model([node("Tile", ["x", "r"], ["y"])], {"r": np.array([1, 10**12])}), "A repeated value would take"),
+    "wide shape": (model([node("Expand", ["x", "r"], ["y"])], {"r": np.array([10**6, 10**6, 1, 2])}), "would take"),
+    "wide sums": (
+        model(
+            [node("Reshape", ["x", "a"], ["p"]), node("Reshape", ["x", "b"], ["q"]), node("Add", ["p", "q"], ["y"])],
+            {"a": np.array([-1, 1]), "b": np.array([1, -1])},
+            (1, 90_000),
+        ),
+        "8,100,000,000 numbers",
+    ),
+    "long sums": (model([node("CumSum", ["x", "a"], ["y"])], {"a": np.array(1)}, (1, 90_000)), "Sums along an axis would take"),
     "claimed input": (model([node("Relu", ["x"], ["y"])], shape=("n", 2**40)), "1,099,511,627,776 numbers"),
     "name": (model([node("MatMul", ["x", "WWW"], ["y"])], {"WWW": np.ones((2, 1))}).replace(b"WWW", b"\xff\xc3\x28"), "cannot be read"),
     "operation": (model([node("Identity", ["x"], ["y"])]).replace(b"Identity", b"Ident\xffty"), "cannot be read"),
@@ -146,6 +190,12 @@ SAFETENSORS = {
     "size of nothing": (safetensors({"a.weight": np.ones((0, 10**12))}), "not empty"),
 }
 
+ONNX_GZIP = {
+    "cut": (gzip.compress(model([node("Relu", ["x"], ["y"])]))[:-12], "cannot be unpacked"),
+    "bomb": (gzip.compress(bytes(10**8)), "unpack to more than 50000000, which no trained weights do"),
+    "no model": (gzip.compress(b"\x08\x09"), "holds no graph"),
+}
+
 LP = b"Minimize\n obj: x\nSubject To\n c: x + y >= 1\nEnd\n"
 GZIP = {
     "cut": (gzip.compress(LP * 500)[:100], "cannot be read: Compressed file ended"),
@@ -155,11 +205,13 @@ GZIP = {
 
 FILES = [
     (f"a{suffix}", *case)
-    for suffix, cases in ((".onnx", ONNX), (".npz", NPZ), (".safetensors", SAFETENSORS), (".lp.gz", GZIP))
+    for suffix, cases in ((".onnx", ONNX), (".onnx.gz", ONNX_GZIP), (".npz", NPZ), (".safetensors", SAFETENSORS), (".lp.gz", GZIP))
     for case in cases.values()
 ]
 NAMES = [
-    f"{suffix}-{name}" for suffix, cases in (("onnx", ONNX), ("npz", NPZ), ("safetensors", SAFETENSORS), ("gz", GZIP)) for name in cases
+    f"{suffix}-{name}"
+    for suffix, cases in (("onnx", ONNX), ("onnx.gz", ONNX_GZIP), ("npz", NPZ), ("safetensors", SAFETENSORS), ("gz", GZIP))
+    for name in cases
 ]
 
 
@@ -171,7 +223,7 @@ def test_a_crafted_file_costs_nothing(tmp_path, monkeypatch, capfd, name, conten
     (tmp_path / name).write_bytes(content)
     before = peak_memory(reset=True)
     host = ["solve", name, "--network", "none.npz", "--inputs", "x", "--outputs", "y"]
-    assert main(host if name.endswith(".gz") else ["info", name]) == 2
+    assert main(host if name.endswith(".lp.gz") else ["info", name]) == 2
     assert peak_memory() - before < MOST_BYTES
     said = capfd.readouterr().err
     assert message in said

@@ -15,9 +15,10 @@ from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import measure_point
 from dcembed.engine import workshop
 from dcembed.engine.problem import build_problem
-from dcembed.engine.tangent import loop, step
+from dcembed.engine.tangent import loop, merit_step
 from dcembed.engine.tangent.multipliers import least_penalty
 from dcembed.engine.tangent.state import begin
+from dcembed.engine.tangent.tried import Tried
 from dcembed.run.penalty import Penalty
 from dcembed.run.settling import settle
 from dcembed.solvers.base import Solution, SolveStatus
@@ -66,26 +67,26 @@ def test_every_kind_of_continuous_host_is_solved_and_no_worse_than_by_the_bundle
 def watch_steps(monkeypatch):
     """Every step that is tried from now on, with the state before it, and every correction with its box."""
     tried, corrected = [], []
-    try_step, correct = loop.try_step, step._correct
+    try_step, correct = loop.try_step, merit_step.correct
 
     def watched_step(problem, workshop, state):
         after = try_step(problem, workshop, state)
         tried.append((state, after))
         return after
 
-    def watched_correction(problem, workshop, state, *rest):
-        point, met = correct(problem, workshop, state, *rest)
-        corrected.append((state.region.box, point))
+    def watched_correction(problem, workshop, solved, candidate):
+        point, met = correct(problem, workshop, solved, candidate)
+        corrected.append((solved.state.region.box, point))
         return point, met
 
     monkeypatch.setattr(loop, "try_step", watched_step)
-    monkeypatch.setattr(step, "_correct", watched_correction)
+    monkeypatch.setattr(merit_step, "correct", watched_correction)
     return tried, corrected
 
 
 def test_a_step_is_corrected_only_where_the_way_to_its_solution_brings_little(monkeypatch):
     """Each step as the share of the promise that the way to the solution brings, and whether the step was corrected."""
-    steps, met, search = [], [], step.search_segment
+    steps, met, search = [], [], merit_step.search_segment
 
     def watched_search(problem, workshop, best, candidate, tau):
         found = search(problem, workshop, best, candidate, tau)
@@ -104,14 +105,14 @@ def test_a_step_is_corrected_only_where_the_way_to_its_solution_brings_little(mo
             steps.append(((state.point.merit(tau) - met[0][1].merit(tau)) / after.promise, len(corrected) > before))
         return after
 
-    monkeypatch.setattr(step, "search_segment", watched_search)
+    monkeypatch.setattr(merit_step, "search_segment", watched_search)
     monkeypatch.setattr(loop, "try_step", watched)
     for seed in range(3):
         program, embedding = coupled_problem(seed)
         dcembed.solve(program, embedding, start=np.zeros(program.num_columns), options=quiet(max_starts=2, time_limit=200.0))
     assert any(is_corrected for _, is_corrected in steps)
     assert any(not is_corrected for _, is_corrected in steps)
-    assert all(share < step.ENOUGH for share, is_corrected in steps if is_corrected)
+    assert all(share < merit_step.ENOUGH for share, is_corrected in steps if is_corrected)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "coupled"])
@@ -310,7 +311,5 @@ def test_a_combination_outside_of_the_host_comes_inside_whatever_its_merit_says(
     assert not begin(problem, outside, 1.0).is_outside
     for is_combined, reached in ((True, inside), (False, outside)):
         state = begin(problem, outside, 1.0, is_combined)
-        tried = step.Tried(
-            Solution(SolveStatus.OPTIMAL, inside.w), inside, Penalty(1.0, 10.0, 1e6), promise=1.0, improvement=-5.0, state=state
-        )
+        tried = Tried(Solution(SolveStatus.OPTIMAL, inside.w), inside, Penalty(1.0, 10.0, 1e6), promise=1.0, improvement=-5.0, state=state)
         assert loop._advance(tried, inside).point is reached

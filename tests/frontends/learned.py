@@ -7,9 +7,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
 
 FEATURES = ["price", "advert", "season"]
 
@@ -32,6 +35,31 @@ def named_pipeline():
 @functools.cache
 def classifier(kind: str):
     """Of two classes ("no", "yes"), of three, or with two labels that may both hold."""
+    points, target = _classes(kind)
+    model = MLPClassifier(hidden_layer_sizes=(6,), solver="lbfgs", alpha=0.1, max_iter=60, random_state=1)
+    return _fitted(make_pipeline(StandardScaler(), model), points, target)
+
+
+@functools.cache
+def linear_classifier(kind: str):
+    """A logistic regression, or one by margins, which has no probabilities."""
+    how, classes = kind.split()
+    margins = RidgeClassifier() if classes == "labels" else LinearSVC(random_state=0)
+    return _fitted(make_pipeline(StandardScaler(), LogisticRegression() if how == "logistic" else margins), *_classes(classes))
+
+
+@functools.cache
+def categorical_pipeline():
+    """A regression on two numbers and a column of texts, which is encoded."""
+    rng = np.random.default_rng(6)
+    data = pd.DataFrame({"area": rng.uniform(0, 1, 90), "color": rng.choice(["red", "green", "blue"], 90), "age": rng.uniform(0, 1, 90)})
+    target = np.abs(data["area"] - 0.5) + 0.5 * data["age"] - 0.3 * (data["color"] == "green")
+    columns = ColumnTransformer([("numbers", StandardScaler(), ["age", "area"]), ("texts", OneHotEncoder(), ["color"])])
+    model = MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=80, random_state=0)
+    return _fitted(make_pipeline(columns, model), data, target)
+
+
+def _classes(kind: str):
     points = np.random.default_rng(5).uniform(-1, 1, (120, 2))
     third = np.digitize(np.arctan2(points[:, 1], points[:, 0]), [-1.0, 1.0])
     targets = {
@@ -39,8 +67,7 @@ def classifier(kind: str):
         "three": third,
         "labels": (points > np.array([0.1, -0.2])).astype(int),
     }
-    model = MLPClassifier(hidden_layer_sizes=(6,), solver="lbfgs", alpha=0.1, max_iter=60, random_state=1)
-    return _fitted(make_pipeline(StandardScaler(), model), points, targets[kind])
+    return points, targets[kind]
 
 
 def _fitted(model, data, target):

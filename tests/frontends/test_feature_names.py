@@ -87,12 +87,14 @@ def test_columns_that_do_not_match_are_named(tool, columns, message):
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_a_dict_with_some_of_the_names_is_refused_and_one_with_other_keys_is_taken_in_order(tool):
+def test_a_dict_whose_keys_are_other_names_is_refused_and_one_with_numbers_is_taken_in_order(tool):
     host = tool()
     inputs = [host.var(value, value) for value in POINT.values()]
     with pytest.raises(InputError, match=r"keys of the inputs .* Missing: 'season'"):
         host.embed(named_pipeline(), dict(zip(["price", "advert", "weather"], inputs, strict=True)))
-    embedded = host.embed(named_pipeline(), dict(zip("abc", inputs, strict=True)))
+    with pytest.raises(InputError, match=r"Missing: 'price', 'advert', 'season'. Surplus: 'a', 'b', 'c'"):
+        host.embed(named_pipeline(), dict(zip("abc", inputs, strict=True)))
+    embedded = host.embed(named_pipeline(), dict(enumerate(inputs)))
     host.minimize(embedded.output[0, 0])
     assert embedded.get_error().max() < 1e-5
 

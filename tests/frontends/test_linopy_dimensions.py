@@ -77,8 +77,11 @@ def test_features_of_a_model_that_knows_their_names_are_matched_by_name(model):
     assert float(second.get_error()) <= 1e-5
     fitted.intercepts_[-1][:] += 1.0
     assert float(second.get_error()) == pytest.approx(1.0, abs=1e-5)
-    with pytest.raises(InputError, match="the inputs have the names load, power, but the network was trained on power, outdoor"):
+    with pytest.raises(InputError, match=r"the inputs are not the features .* Missing: 'outdoor'. Surplus: 'load'"):
         embed(model, fitted, {"load": 0.5, "power": x.sel(what="power")})
+    y = model.add_variables(coords=[pd.Index(["outdoor", "load"], name="what")], name="y")
+    with pytest.raises(InputError, match=r"the coordinates of 'what' are not the features .* Missing: 'power'. Surplus: 'load'"):
+        embed(model, fitted, y)
     with pytest.raises(InputError, match="the network has no names of features"):
         embed(model, NETWORK, {"load": 0.5, "power": x.sel(what="power")})
 

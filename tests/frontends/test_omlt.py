@@ -217,20 +217,42 @@ def test_convolutions_and_pooling_of_a_channel():
     assert [m.nn.outputs[j].value for j in range(2)] == pytest.approx(network(point[None])[0], abs=1e-6)
 
 
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "softplus"])
+def test_smooth_activations_of_omlt(activation):
+    rng = np.random.default_rng(0)
+    layers = [
+        InputLayer([2]),
+        DenseLayer([2], [4], rng.normal(size=(2, 4)), rng.normal(size=4), activation=activation),
+        DenseLayer([4], [1], rng.normal(size=(4, 1)), np.zeros(1), activation="linear"),
+    ]
+    m = pyo.ConcreteModel()
+    m.nn = omlt.OmltBlock()
+    m.nn.build_formulation(DCEmbedFormulation(define(layers)))
+    for v in m.nn.inputs.values():
+        v.setlb(-1)
+        v.setub(1)
+    m.o = pyo.Objective(expr=m.nn.outputs[0])
+    solve(m)
+    network = load_definition(define(layers))
+    assert [str(each) for each in network.activations] == [activation]
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 201)] * 2), axis=-1).reshape(-1, 2)
+    assert m.nn.outputs[0].value <= network(grid).min() + 1e-4
+
+
 def test_layers_that_cannot_be_embedded_are_all_listed():
     rng = np.random.default_rng(0)
     layers = [
         InputLayer([2]),
-        DenseLayer([2], [3], rng.normal(size=(2, 3)), np.zeros(3), activation="sigmoid"),
+        DenseLayer([2], [3], rng.normal(size=(2, 3)), np.zeros(3), activation="softmax"),
         DenseLayer([3], [3], rng.normal(size=(3, 3)), np.zeros(3), activation="relu"),
-        DenseLayer([3], [1], rng.normal(size=(3, 1)), np.zeros(1), activation="tanh"),
+        DenseLayer([3], [1], rng.normal(size=(3, 1)), np.zeros(1), activation="elu"),
     ]
     with pytest.raises(UnsupportedLayerError) as error:
         DCEmbedFormulation(define(layers))
     assert str(error.value).splitlines()[:3] == [
         "The OMLT model has 2 layers that cannot be embedded:",
-        "  layer 1, 'DenseLayer(input_size=[2], output_size=[3])': DenseLayer (activation sigmoid)",
-        "  layer 3, 'DenseLayer(input_size=[3], output_size=[1])': DenseLayer (activation tanh)",
+        "  layer 1, 'DenseLayer(input_size=[2], output_size=[3])': DenseLayer (activation softmax)",
+        "  layer 3, 'DenseLayer(input_size=[3], output_size=[1])': DenseLayer (activation elu)",
     ]
     pooled = define([InputLayer([2, 4, 4]), PoolingLayer2D([2, 4, 4], [2, 2, 2], [2, 2], "max", (2, 2), 1)])
     with pytest.raises(UnsupportedLayerError, match="pools several channels"):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
-from dcembed.importers import arrays_, load_network, save_network
+from dcembed.importers import chain, load_network, save_network
 from dcembed.network import Affine, Network, build_mlp
 
 from .models import draw_layers
@@ -23,7 +23,8 @@ POINTS = 2.0 * np.random.default_rng(2).normal(size=(20, 3))
 
 
 def layer_arrays():
-    return {f"W{i}": w for i, w in enumerate(WEIGHTS, 1)} | {f"b{i}": b for i, b in enumerate(BIASES, 1)}
+    arrays = {f"W{i}": w for i, w in enumerate(WEIGHTS, 1)} | {f"b{i}": b for i, b in enumerate(BIASES, 1)}
+    return arrays | {"activations": np.array("relu")}
 
 
 def save(tmp_path, arrays):
@@ -60,7 +61,8 @@ def test_standardization(tmp_path):
 def test_many_layers_in_order(tmp_path):
     weights, biases = draw_layers((3, *[4] * 11, 1))
     arrays = {f"W{i}": w for i, w in enumerate(weights, 1)} | {f"b{i}": b for i, b in enumerate(biases, 1)}
-    np.testing.assert_allclose(load_network(save(tmp_path, arrays))(POINTS), build_mlp(weights, biases)(POINTS), atol=1e-10)
+    network = load_network(save(tmp_path, arrays), architecture="relu")
+    np.testing.assert_allclose(network(POINTS), build_mlp(weights, biases)(POINTS), atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -105,15 +107,15 @@ def test_corrupt_file(tmp_path, content):
 
 
 def test_wrong_import_is_noticed(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays_, "build_chain", lambda weights, biases, mean, std: build_mlp(weights, [None] * len(weights)))
+    monkeypatch.setattr(chain, "build_chain", lambda chain: build_mlp(chain.layers.weights, [None] * len(chain.layers.weights)))
     with pytest.raises(ImportMismatchError, match="does not reproduce the file"):
         load_network(save(tmp_path, layer_arrays()))
 
 
 def test_published_networks():
-    water = load_network(data_file("water_classifier.npz"))
+    water = load_network(data_file("water_classifier.npz"), architecture="relu")
     assert (water.num_inputs, water.widths, water.num_outputs) == (9, (32, 32, 32, 32), 1)
-    pooling = load_network(data_file("neur2sp_pooling_nnp.npz"))
+    pooling = load_network(data_file("neur2sp_pooling_nnp.npz"), architecture="relu")
     assert (pooling.num_inputs, pooling.widths, pooling.num_outputs) == (19, (64,), 1)
 
 
@@ -200,7 +202,7 @@ def state_dict(prefixes, sizes):
 )
 def test_state_dict(tmp_path, prefixes, sizes):
     arrays, expected = state_dict(prefixes, sizes)
-    network = load_network(save_tensors(tmp_path, arrays))
+    network = load_network(save_tensors(tmp_path, arrays), architecture="relu")
     np.testing.assert_allclose(network(POINTS), expected(POINTS), rtol=1e-4, atol=1e-4)
 
 
@@ -209,7 +211,8 @@ def test_state_dict_of_torch(tmp_path):
     save_file = pytest.importorskip("safetensors.torch").save_file
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2, bias=False))
     save_file(model.state_dict(), tmp_path / "model.safetensors")
-    np.testing.assert_allclose(load_network(tmp_path / "model.safetensors")(POINTS), load_network(model)(POINTS), atol=1e-9)
+    network = load_network(tmp_path / "model.safetensors", architecture="relu")
+    np.testing.assert_allclose(network(POINTS), load_network(model)(POINTS), atol=1e-9)
 
 
 def test_ambiguous_order(tmp_path):

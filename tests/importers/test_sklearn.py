@@ -1,4 +1,4 @@
-"""Import of scikit-learn estimators."""
+"""Import of scikit-learn models: what they become, what is asked of them, and what happens when something is wrong."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ from hypothesis import strategies as st
 pytest.importorskip("sklearn")
 
 from scipy.special import expit, softmax
-from sklearn.decomposition import PCA
-from sklearn.linear_model import LinearRegression
+from sklearn.ensemble import VotingRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, PoissonRegressor, SGDClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVR, LinearSVC
 
-from dcembed.errors import ImportMismatchError, NetworkError, UnsupportedLayerError
-from dcembed.importers import load_network, sklearn_
+from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
+from dcembed.importers import load_network
+from dcembed.importers.sklearn_.tables import TABLES
 
 from .models import build_sklearn_regressor
+from .sklearn_models import sparse_data
 
 RNG = np.random.default_rng(3)
 X = 5.0 + 3.0 * RNG.normal(size=(60, 3))
@@ -41,18 +47,18 @@ def regressor(*hidden, **options):
     return MLPRegressor(hidden_layer_sizes=hidden or (5, 4), max_iter=10, random_state=0, **options)
 
 
-@pytest.mark.parametrize("activation", ["relu", "identity"])
+def classifier(**options):
+    return MLPClassifier(hidden_layer_sizes=(5,), max_iter=10, random_state=0, **options)
+
+
+@pytest.mark.parametrize(("activation", "name"), [("relu", "relu"), ("identity", None), ("logistic", "sigmoid"), ("tanh", "tanh")])
 @pytest.mark.parametrize("hidden", [(5,), (4, 3, 2)])
-def test_regressor(activation, hidden):
+def test_regressor(activation, name, hidden):
     model = regressor(*hidden, activation=activation).fit(X, Y)
     network = load_network(model)
     np.testing.assert_allclose(network(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
-    assert network.widths == (hidden if activation == "relu" else ())
-
-
-def test_several_outputs():
-    model = regressor().fit(X, np.column_stack([Y, -Y, Y**2]))
-    np.testing.assert_allclose(load_network(model)(NEW), model.predict(NEW), rtol=1e-9)
+    assert network.widths == (hidden if name else ())
+    assert {kind.name for kind in network.activations} == ({name} if name else set())
 
 
 def test_single_precision():
@@ -60,90 +66,107 @@ def test_single_precision():
     np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-6)
 
 
-def test_binary_classifier_is_one_logit():
-    model = MLPClassifier(hidden_layer_sizes=(5,), max_iter=10, random_state=0).fit(X, Y > 0)
+def test_poisson_loss_is_an_exponential_at_the_end():
+    try:
+        model = make_pipeline(StandardScaler(), regressor(loss="poisson")).fit(X, np.abs(Y))
+    except (TypeError, ValueError):
+        pytest.skip("this scikit-learn has no poisson loss")
     network = load_network(model)
-    assert network.num_outputs == 1
-    np.testing.assert_allclose(expit(network(NEW)[:, 0]), model.predict_proba(NEW)[:, 1], atol=1e-12)
-    np.testing.assert_array_equal(network(NEW)[:, 0] > 0, model.predict(NEW))
+    assert network.activations[-1].name == "exp"
+    np.testing.assert_allclose(network(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
+
+
+def test_binary_classifier_is_one_logit():
+    model = classifier().fit(X, Y > 0)
+    for outputs in (None, "logits"):
+        network = load_network(model, outputs=outputs)
+        assert network.num_outputs == 1
+        np.testing.assert_allclose(expit(network(NEW)[:, 0]), model.predict_proba(NEW)[:, 1], atol=1e-12)
+        np.testing.assert_array_equal(network(NEW)[:, 0] > 0, model.predict(NEW))
 
 
 def test_classes_are_scores():
-    model = MLPClassifier(hidden_layer_sizes=(5,), max_iter=10, random_state=0).fit(X, np.digitize(Y, [-6.0, -2.0, 0.0]))
+    model = classifier().fit(X, np.digitize(Y, [-6.0, -2.0, 0.0]))
     network = load_network(model)
     assert network.num_outputs == 4
     np.testing.assert_allclose(softmax(network(NEW), axis=1), model.predict_proba(NEW), atol=1e-12)
 
 
 def test_labels_are_logits():
-    model = MLPClassifier(hidden_layer_sizes=(5,), max_iter=10, random_state=0).fit(X, np.column_stack([Y > 0, Y > -4.0, X[:, 2] > 5.0]))
+    model = classifier().fit(X, np.column_stack([Y > 0, Y > -4.0, X[:, 2] > 5.0]))
     network = load_network(model)
     np.testing.assert_allclose(expit(network(NEW)), model.predict_proba(NEW), atol=1e-12)
 
 
-SCALERS = {
-    "standard": [StandardScaler()],
-    "standard without mean": [StandardScaler(with_mean=False)],
-    "standard without std": [StandardScaler(with_std=False)],
-    "minmax": [MinMaxScaler((-1, 2))],
-    "minmax clip": [MinMaxScaler(clip=True)],
-    "both": [StandardScaler(), "passthrough", MinMaxScaler(), None],
-    "nested": [make_pipeline(StandardScaler(), make_pipeline(MinMaxScaler())), "passthrough"],
-}
+def test_what_can_be_asked_of_outputs():
+    hinge, logistic = LinearSVC().fit(X, Y > 0), LogisticRegression().fit(X, Y > 0)
+    np.testing.assert_allclose(load_network(logistic, outputs="probabilities")(NEW), logistic.predict_proba(NEW), atol=1e-12)
+    np.testing.assert_allclose(load_network(logistic, outputs="logits")(NEW)[:, 0], logistic.decision_function(NEW))
+    with pytest.raises(InputError, match="outputs='logits', but the LinearSVC does not end in a softmax or logistic function"):
+        load_network(hinge, outputs="logits")
+    with pytest.raises(UnsupportedLayerError, match=r"LinearSVC .*has no probabilities.*leave outputs out for its scores"):
+        load_network(hinge, outputs="probabilities")
+    for outputs in ("logits", "probabilities"):
+        with pytest.raises(InputError, match=f"outputs='{outputs}', but a LinearRegression is no classifier"):
+            load_network(LinearRegression().fit(X, Y), outputs=outputs)
+    with pytest.raises(InputError, match=r"outputs is 'yes'. Of a scikit-learn classifier 'probabilities' and 'logits' can be had"):
+        load_network(logistic, outputs="yes")
 
 
-@pytest.mark.parametrize("name", SCALERS)
-def test_pipeline(name):
-    steps = [(f"step{index}", step) for index, step in enumerate(SCALERS[name])]
-    model = Pipeline([*steps, ("mlp", regressor())]).fit(X, Y)
-    np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-8, atol=1e-8)
-
-
-def test_classifier_in_a_pipeline():
-    model = make_pipeline(StandardScaler(), MLPClassifier(hidden_layer_sizes=(5,), max_iter=10, random_state=0)).fit(X, Y > 0)
-    np.testing.assert_allclose(expit(load_network(model)(NEW)[:, 0]), model.predict_proba(NEW)[:, 1], atol=1e-12)
-
-
-def test_model_inside_a_pipeline_of_a_pipeline():
-    model = make_pipeline(MinMaxScaler(), make_pipeline(StandardScaler(), regressor())).fit(X, Y)
-    np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-8, atol=1e-8)
+def test_output_activation_set_by_hand():
+    """As scripts for gurobi-ml do."""
+    for target in (Y > 0, np.digitize(Y, [-6.0, 0.0])):
+        model = classifier().fit(X, target)
+        model.out_activation_ = "identity"
+        assert load_network(model).num_outputs == (1 if target.dtype == bool else 3)
 
 
 def test_all_unsupported_steps_are_named():
-    model = Pipeline([("pca", PCA(2)), ("scale", StandardScaler()), ("mlp", regressor(activation="tanh"))]).fit(X, Y)
+    steps = [("bins", FunctionOf()), ("scale", StandardScaler()), ("mlp", Doubled(hidden_layer_sizes=(3,), max_iter=5))]
     with pytest.raises(UnsupportedLayerError) as info:
-        load_network(model)
+        load_network(Pipeline(steps).fit(X, Y))
     assert str(info.value) == (
         "The scikit-learn model has 2 layers that cannot be embedded:\n"
-        "  layer 0, 'pca': PCA\n"
-        "  layer 2, 'mlp': MLPRegressor (activation='tanh'; accepted are 'relu' and 'identity')\n"
-        "Accepted are piecewise-linear layers: MLPRegressor and MLPClassifier with activation 'relu' or 'identity', after StandardScaler "
-        "and MinMaxScaler steps of a Pipeline.\n"
-        "Replace what is listed (ReLU or LeakyReLU instead of smooth activations) and retrain, or pass the part of the model before it."
+        "  layer 0, 'bins': FunctionOf\n"
+        "  layer 2, 'mlp': Doubled\n"
+        "Accepted are multilayer perceptrons, linear and kernel models, Gaussian processes, votes, bags and stacks of them, and in front of them "
+        "scalers, encoders, imputers, selectors, polynomial features, decompositions and column transformers.\n"
+        "Replace what is listed, or pass the part of the model that goes without it."
     )
 
 
-def test_other_estimators():
-    with pytest.raises(UnsupportedLayerError, match="'LinearRegression': LinearRegression"):
-        load_network(LinearRegression().fit(X, Y))
-    with pytest.raises(UnsupportedLayerError, match="the last step must be"):
-        load_network(StandardScaler().fit(X))
+class Doubled(MLPRegressor):
+    """Predicts something else."""
 
-    class Doubled(MLPRegressor):
-        def predict(self, X):
-            return 2.0 * super().predict(X)
+    def predict(self, X):
+        return 2.0 * super().predict(X)
 
-    with pytest.raises(UnsupportedLayerError, match="Doubled"):
+
+class FunctionOf(StandardScaler):
+    """Transforms to something else."""
+
+    def transform(self, X, copy=None):
+        return np.sin(super().transform(X, copy))
+
+
+class Renamed(MLPRegressor):
+    """Has a method more, and computes the same."""
+
+    def describe(self):
+        return "mine"
+
+
+def test_a_subclass_that_computes_the_same_is_read():
+    model = Renamed(hidden_layer_sizes=(3,), max_iter=5).fit(X, Y)
+    np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
+    with pytest.raises(UnsupportedLayerError, match="'Doubled': Doubled"):
         load_network(Doubled(hidden_layer_sizes=(3,), max_iter=5).fit(X, Y))
 
 
-def test_poisson_loss():
-    try:
-        model = regressor(loss="poisson").fit(X, np.abs(Y))
-    except (TypeError, ValueError):
-        pytest.skip("this scikit-learn has no poisson loss")
-    with pytest.raises(UnsupportedLayerError, match="output activation"):
-        load_network(model)
+def test_a_frozen_estimator_is_the_one_inside():
+    frozen = pytest.importorskip("sklearn.frozen", reason="this scikit-learn has no frozen estimators")
+    model = frozen.FrozenEstimator(make_pipeline(StandardScaler(), regressor()).fit(X, Y))
+    np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
 
 
 def test_unfitted():
@@ -169,9 +192,71 @@ def test_nonfinite_weights():
 def test_wrong_import_is_noticed(monkeypatch, target):
     kind = MLPRegressor if target.dtype == float else MLPClassifier
     model = make_pipeline(StandardScaler(), kind(hidden_layer_sizes=(5,), max_iter=10, random_state=0)).fit(X, target)
-    monkeypatch.setitem(sklearn_.STEPS, StandardScaler, lambda builder, scaler, value: builder.scale(value, 1.0 / scaler.scale_))
+    wrong = {**TABLES.methods["transform"], "StandardScaler": lambda builder, scaler, value: builder.scale(value, 1.0 / scaler.scale_)}
+    monkeypatch.setitem(TABLES.methods, "transform", wrong)
     with pytest.raises(ImportMismatchError, match="does not reproduce the scikit-learn model"):
         load_network(model)
+
+
+def test_rounding_of_the_model_is_no_mistake_of_the_import():
+    """Dual coefficients that cancel: the linear kernel is folded to one matrix here, and added up over support vectors there."""
+    model = make_pipeline(StandardScaler(), SVR(kernel="linear", C=1e6, epsilon=1e-3, max_iter=20_000)).fit(X, Y)
+    assert np.abs(model[-1].dual_coef_).sum() > 1e5
+    assert load_network(model).num_hidden == 0
+
+
+def test_sparse_training_data_and_sparse_coefficients():
+    data = sparse_data()
+    target = np.asarray(data.sum(axis=1)).reshape(-1)
+    points = data.toarray()[:20]
+    for model in (SVR(), Lasso(0.1), make_pipeline(StandardScaler(with_mean=False), regressor())):
+        model.fit(data, target)
+        np.testing.assert_allclose(load_network(model)(points)[:, 0], model.predict(points), rtol=1e-9, atol=1e-9)
+    thinned = SGDClassifier(penalty="l1", random_state=0).fit(data, target > 5.0).sparsify()
+    np.testing.assert_allclose(load_network(thinned)(points)[:, 0], thinned.decision_function(points), rtol=1e-9)
+
+
+def test_exponentials_are_compared_where_they_are_finite():
+    model = PoissonRegressor(alpha=0.0).fit(X, np.exp(X[:, 0]))
+    assert model.coef_[0] > 0.5
+    np.testing.assert_allclose(load_network(model)(NEW)[:, 0], model.predict(NEW), rtol=1e-9)
+    steps = [FunctionTransformer(function) for function in (np.abs, np.negative, np.sqrt)]
+    with pytest.raises(NetworkError, match=r"finite predictions at fewer than 8. Standardize its columns"):
+        load_network(make_pipeline(*steps).fit(X))
+
+
+def test_an_isotonic_regression_is_constant_outside_of_its_thresholds():
+    model = IsotonicRegression().fit(X[:, 0], Y)
+    inside = np.linspace(X[:, 0].min(), X[:, 0].max(), 30)
+    network = load_network(model)
+    np.testing.assert_allclose(network(inside[:, None])[:, 0], model.predict(inside), atol=1e-12)
+    assert network([[-1e3], [1e3]]).ravel() == pytest.approx(model.predict(inside[[0, -1]]))
+
+
+def test_a_periodic_kernel_of_one_column():
+    column = X[:, :1]
+    kernel = gp.ConstantKernel(2.0) * gp.ExpSineSquared(1.5, 4.0) + gp.WhiteKernel(0.1)
+    model = GaussianProcessRegressor(kernel, optimizer=None).fit(column, np.sin(column[:, 0]))
+    np.testing.assert_allclose(load_network(model)(NEW[:, :1])[:, 0], model.predict(NEW[:, :1]), atol=1e-9)
+
+
+def test_equal_entries_of_training_points_share_a_square():
+    grid = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), axis=-1).reshape(-1, 2)
+    model = GaussianProcessRegressor(gp.RBF(2.0), optimizer=None, alpha=0.1).fit(grid, grid.sum(axis=1))
+    assert load_network(model).widths == (11, 30)
+
+
+def test_products_are_squares_and_squares_are_one_unit():
+    model = PolynomialFeatures(2).fit(X)
+    network = load_network(model)
+    assert [kind.name for kind in network.activations] == ["square"]
+    # Three squares, and two for each of three products.
+    assert network.widths == (9,)
+
+
+def test_the_parts_of_an_ensemble_are_side_by_side():
+    parts = [("a", regressor(5, 4)), ("b", make_pipeline(StandardScaler(), regressor(6))), ("c", LinearRegression())]
+    assert load_network(VotingRegressor(parts).fit(X, Y)).widths == (11, 4)
 
 
 @settings(max_examples=10, deadline=None)

@@ -15,6 +15,7 @@ from dcembed import Indicator, Program, verify
 from dcembed.errors import InputError
 from dcembed.program.indicators import linearize_indicators
 from dcembed.solvers import BACKENDS, CLASSES, Limits, SessionOptions, SolveStatus, is_installed
+from dcembed.solvers.failover import LastingSession, Solver
 from solvers.problems import NUM_ROWS, UNLIMITED, example, limits_around, market_split, reference, solve, with_loose_curves
 
 
@@ -86,6 +87,32 @@ def test_an_edited_session_answers_like_a_fresh_one(name, kind, edit):
     assert edited.status is fresh.status is SolveStatus.OPTIMAL
     assert verify(expected, [], edited.x).violation < 1e-5
     assert agree(expected.objective(edited.x), expected.objective(fresh.x))
+
+
+CURVED = [pair for pair in PAIRS if pair.values[1].endswith("QP")]
+
+
+@pytest.mark.parametrize(("name", "kind"), CURVED)
+@pytest.mark.parametrize("begins", ["quadratic", "linear"])
+def test_the_quadratic_objective_can_be_replaced(name, kind, begins):
+    start = example(kind, 3)
+    root = np.random.default_rng(8).normal(size=(4, start.program.num_columns))
+    matrices = [sp.csr_array(root.T @ root), sp.csr_array(0.1 * np.eye(start.program.num_columns))]
+    first = start.program if begins == "quadratic" else replace(start.program, quadratic=None)
+    cost = np.random.default_rng(9).normal(size=start.program.num_columns)
+    session = LastingSession(first, Solver(BACKENDS[name], SessionOptions()))
+    session.solve(UNLIMITED)
+    for matrix in matrices:
+        session.set_quadratic(matrix)
+        session.set_cost(cost, 1.0)
+        expected = replace(start.program, quadratic=matrix, cost=cost, offset=1.0)
+        for _ in range(2):
+            solution = session.solve(UNLIMITED)
+            assert solution.status is SolveStatus.OPTIMAL
+            assert agree(expected.objective(solution.x), reference(expected))
+            # A session that is opened again has all edits.
+            session.reopen()
+    session.close()
 
 
 @for_every_pair

@@ -46,7 +46,7 @@ def solve(
         As for `dcembed.solve`; hosts with integers are refused. `solver_options` are Ipopt's own, `max_iterations` is its limit from
         each start.
     hessian
-        "exact" for the host's own, "limited-memory" for Ipopt's estimate.
+        "exact" for that of the host and of smooth networks (ReLU units have none), "limited-memory" for Ipopt's estimate.
     """
     arguments = read_arguments(program, embeddings, start, options)
     if program.integer.any():
@@ -57,7 +57,7 @@ def solve(
     if hessian not in HESSIANS:
         raise InputError(f"ipopt.solve: hessian={hessian!r} is not accepted. Give one of {', '.join(map(repr, HESSIANS))}.")
     with open_recorder(arguments) as recorder:
-        label = "host Hessian" if hessian == "exact" else "L-BFGS"
+        label = "exact Hessian" if hessian == "exact" else "L-BFGS"
         recorder.begin(f"interior point on a network oracle, {label}", "ipopt", program.num_columns, program.num_rows)
         nlp = NonlinearProgram(recorder.embedded)
         num_starts = arguments.options.max_starts or NUM_STARTS
@@ -140,7 +140,7 @@ class _Run:
         out[:] = self._nlp.jacobian(w)
 
     def _lagrangian(self, w: Array, multipliers: Array, objective: float, out: Array) -> None:
-        out[:] = self._nlp.hessian(objective, multipliers)
+        out[:] = self._nlp.hessian(w, objective, multipliers)
 
     def _look(self, w: Array, objective: float) -> None:
         """Measure a trial point that seems feasible and better than the best."""

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines.oracle import Oracle
+from dcembed.embedded.curvature import curvature, curved_places
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.program.balls import quadratic_forms
 from dcembed.program.derive import derive
@@ -62,6 +63,7 @@ class NonlinearProgram:
     def __init__(self, embedded: EmbeddedProgram) -> None:
         # The objective with its concave part: an interior-point method needs no convexity.
         self._host, restrictions = derive(embedded.host, concave=embedded.concave), embedded.restrictions
+        self._embedded, self._num_measurements = embedded, restrictions.num_restrictions + 1
         self._oracle = Oracle(embedded)
         self._quadratics, heads, head_lb = _quadratics(self._host)
         self._rows = sp.csr_array(sp.vstack([self._host.rows, heads]))
@@ -98,11 +100,21 @@ class NonlinearProgram:
         quadratic, neural = self._quadratics.entries(w), self._oracle.entries(w)[self._in_rows]
         return np.concatenate([self._rows.data, quadratic, self._linear.data, neural])
 
-    def hessian(self, objective: float, multipliers: Array) -> Array:
+    def hessian(self, w: Array, objective: float, multipliers: Array) -> Array:
         """Entries of the lower half of the Hessian of objective * F + multipliers'rows, at the places of `hessian_places`."""
         first = self._rows.shape[0]
-        own = multipliers[first : first + self._quadratics.ub.size][self._curved]
-        return np.concatenate([objective * self._of_objective, own * self._of_rows])
+        neural = first + self._quadratics.ub.size
+        own = multipliers[first:neural][self._curved]
+        return np.concatenate([objective * self._of_objective, own * self._of_rows, self._of_networks(w, objective, multipliers[neural:])])
+
+    def _of_networks(self, w: Array, objective: float, multipliers: Array) -> Array:
+        """What smooth networks add, place by place."""
+        row, column = self._network_places
+        if row.size == 0:
+            return np.zeros(0)
+        weights = np.zeros(self._num_measurements)
+        weights[0], weights[1 + self._sides] = objective, multipliers
+        return np.asarray(curvature(self._embedded, w, weights)[row, column]).reshape(-1)
 
     def _prepare_jacobian(self, num_restrictions: int) -> None:
         quadratics, oracle = self._quadratics, self._oracle
@@ -129,7 +141,9 @@ class NonlinearProgram:
         lower = row >= column
         self._of_objective, self._of_rows = whole.data, curved.data[lower]
         self._curved = self._quadratics.row[curved.row[lower]]
-        self.hessian_places = np.concatenate([whole.row, row[lower]]), np.concatenate([whole.col, column[lower]])
+        smooth = sp.tril(curved_places(self._embedded), format="coo")
+        self._network_places = smooth.row, smooth.col
+        self.hessian_places = np.concatenate([whole.row, row[lower], smooth.row]), np.concatenate([whole.col, column[lower], smooth.col])
 
 
 def _quadratics(host: Program) -> tuple[Quadratics, sp.csr_array, Array]:

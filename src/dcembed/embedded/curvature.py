@@ -40,6 +40,18 @@ def curvature(embedded: EmbeddedProgram, w: Array, weights: Array, shape: Callab
     return sp.csr_array(total)
 
 
+def curved_places(embedded: EmbeddedProgram) -> sp.csr_array:
+    """Where the Hessian may not be zero, shape (n, n), by entries that are not."""
+    total = sp.csr_array((embedded.host.num_columns,) * 2)
+    for measured in embedded.networks:
+        if not measured.network.is_piecewise_linear:
+            n = measured.network.num_inputs
+            used = sp.csr_array(abs(measured.block_maps()))
+            blocks = sp.kron(sp.eye_array(measured.num_blocks), np.ones((n, n)), format="csr")
+            total = total + used.T @ blocks @ used
+    return sp.csr_array(total)
+
+
 def _on_outputs(measured: MeasuredNetwork, weights: Array) -> Array:
     """The weights of the predictions of every block, shape (k, n_out)."""
     usage = measured.usage

@@ -136,12 +136,14 @@ def _choose(options: Options, embedded: EmbeddedProgram) -> Options:
 
 
 def _is_worth_a_local_split(embedded: EmbeddedProgram) -> bool:
-    """Deep enough to gain by it, small enough to afford it.
+    """Deep or curved enough to gain by it, small enough to afford it.
 
-    With one stage the components are sums of single units; whether a settled unit is substituted or linearized makes no difference.
+    With one stage of ReLU units the components are sums of single units; whether a settled unit is substituted or linearized makes no
+    difference.
     """
-    deep = any(len(measured.network.stages) > 1 for measured in embedded.networks)
-    return deep and sum(_local_entries(measured) for measured in embedded.networks) <= MAX_LOCAL_ENTRIES
+    networks = [measured.network for measured in embedded.networks]
+    gains = any(len(network.stages) > 1 or not network.is_piecewise_linear for network in networks)
+    return gains and sum(_local_entries(measured) for measured in embedded.networks) <= MAX_LOCAL_ENTRIES
 
 
 def _local_entries(measured: MeasuredNetwork) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
+from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.messages import shorten
 from dcembed.frontends.output_type import refuse_classifier
 from dcembed.importers import load_network
@@ -81,7 +82,8 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
         A `Network`, or anything `load_network` takes.
     X
         Inputs, affine in the variables: shape (n_in,) for one evaluation, (k, n_in) for k of them. Lists (of lists) of expressions
-        and numbers are stacked.
+        and numbers are stacked. Where the model was fitted with names, a dict from them to scalars, or to vectors of k entries, a
+        DataFrame or a Series may be in any order.
     name
         Name of the predictions in CVXPY's printouts, "prediction0" and so on by default.
 
@@ -95,7 +97,9 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
     refuse_classifier(network, "embed")
     network = load_network(network)
     try:
-        inputs = _stacked(X)
+        inputs = _stacked(_in_order(X, network))
+    except InputError:
+        raise
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(
             f"embed: X is {_ACCEPTED}, received {type(X).__name__}, which cannot be stacked ({shorten(error, MAX_TEXT)})."
@@ -120,6 +124,29 @@ def predictions_in(problem: cvxpy.Problem) -> list[Prediction]:
             found[variable.id] = variable
             waiting += variable.inputs.variables()
     return list(found.values())
+
+
+def _in_order(X: Any, network: Network) -> Any:
+    """X without names: by those of the network, one column for each entry of a dict that is a vector."""
+    if isinstance(X, Mapping) and network.input_names is None:
+        raise InputError("embed: X has names, but the network has no names of features. Give a list in their order.")
+    named = by_name(X, network, "embed")
+    if isinstance(named, Mapping):
+        named = list(named.values())
+    if hasattr(named, "to_numpy"):
+        rows = named.to_numpy()
+        # A Series is one evaluation.
+        return rows[0] if not hasattr(X, "columns") and len(rows) == 1 else rows
+    if isinstance(X, Mapping) and any(np.ndim(entry) if not isinstance(entry, cvxpy.Expression) else entry.ndim for entry in named):
+        return _side_by_side(named)
+    return named
+
+
+def _side_by_side(entries: Sequence[Any]) -> cvxpy.Expression:
+    """Vectors of k entries as columns; a scalar is the same in all rows."""
+    vectors = [cvxpy.Expression.cast_to_const(entry) for entry in entries]
+    k = max(vector.size for vector in vectors)
+    return cvxpy.vstack([vector if vector.ndim else vector * np.ones(k) for vector in vectors]).T
 
 
 def _stacked(X: Any) -> cvxpy.Expression:

@@ -18,7 +18,7 @@ def by_name(value: Any, network: Network, function: str = "add_predictor_constr"
 
     A DataFrame must have exactly these columns, in any order. A Series is one evaluation, with a label for each feature; for a network
     with a single input it is one evaluation for each of its entries. The keys of a dict are names, or tuples that end in one; a dict
-    without any of the names is taken in its order. A list may hold one dict for each evaluation.
+    whose keys are no texts is taken in its order. A list may hold one dict for each evaluation.
     """
     if hasattr(value, "columns"):
         return _frame_by_name(value, network, function)
@@ -49,7 +49,7 @@ def _frame_by_name(frame: Any, network: Network, function: str) -> Any:
             "taken in the order of the fit; name the columns to have them matched."
         )
         return frame
-    _check_names(columns, names, f"{function}: the columns of the inputs")
+    check_names(columns, names, f"{function}: the columns of the inputs")
     return frame[list(names)]
 
 
@@ -61,16 +61,17 @@ def _mapping_by_name(mapping: Mapping[Any, Any], network: Network, function: str
     for key, value in mapping.items():
         place = key if isinstance(key, tuple) and key else (key,)
         evaluations.setdefault(place[:-1], {})[place[-1]] = value
-    if not any(name in names for row in evaluations.values() for name in row):
+    keys = [name for row in evaluations.values() for name in row]
+    if not any(key in names for key in keys) and (network.num_inputs == 1 or not all(isinstance(key, str) for key in keys)):
         return mapping
     for row in evaluations.values():
-        _check_names(list(row), names, f"{function}: the keys of the inputs")
+        check_names(list(row), names, f"{function}: the keys of the inputs")
     rows = [[row[name] for name in names] for row in evaluations.values()]
     return rows[0] if len(rows) == 1 else rows
 
 
-def _check_names(received: Sequence[Any], names: Sequence[str], what: str) -> None:
-    """InputError unless `received` are the names, each once."""
+def check_names(received: Sequence[Any], names: Sequence[str], what: str) -> None:
+    """Raise InputError unless `received` are the names, each once."""
     missing = [name for name in names if name not in received]
     surplus = [name for name in received if name not in names]
     twice = sorted({name for name in names if received.count(name) > 1})
@@ -78,7 +79,7 @@ def _check_names(received: Sequence[Any], names: Sequence[str], what: str) -> No
         wrong = [f"{label}: {_list(found)}." for label, found in (("Missing", missing), ("Surplus", surplus), ("Twice", twice)) if found]
         raise InputError(
             f"{what} are not the features that the model was fitted on. {' '.join(wrong)} "
-            f"Expected, in any order: {_list(names)}. For inputs by position pass an array without names."
+            f"Expected, in any order: {_list(names)}. For inputs by position pass a list or an array without names."
         )
 
 

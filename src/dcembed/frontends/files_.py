@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.column_names import Selection, select
 from dcembed.frontends.contract import Extraction
+from dcembed.frontends.feature_names import check_names
 from dcembed.frontends.host_files import check_file, read_host, read_text
 from dcembed.frontends.solution_files import SOLUTIONS, column_names, read_start, save_solution, write_solution, write_trace
 from dcembed.importers import load_network
+from dcembed.network.network import Network
 from dcembed.program.program import Program
 from dcembed.result import Result
 
@@ -39,22 +41,27 @@ __all__ = [
 ]
 
 
+# Keys of an embedding in a file.
+REQUIRED, OPTIONAL = ("network", "inputs", "outputs"), ("input_shape", "architecture")
+
+
 @dataclass(frozen=True)
 class NetworkEntry:
     """A network and the columns that it ties together, by name; see `column_names.select` for what is accepted.
 
     Parameters
     ----------
-    network, input_shape
+    network, input_shape, architecture
         What `load_network` takes.
     inputs, outputs
-        Names, patterns and numbers.
+        Names, patterns and numbers of columns. Inputs of a network that was fitted with names may be a table from these to columns.
     """
 
     network: Any
     inputs: Any
     outputs: Any
     input_shape: Any = None
+    architecture: Any = None
 
 
 @dataclass(frozen=True)
@@ -99,8 +106,9 @@ def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
 
 def build_embedding(program: Program, entry: NetworkEntry) -> Embedding:
     """An embedding on columns given by name."""
-    network, names = load_network(entry.network, input_shape=entry.input_shape), column_names(program)
-    source = select(names, entry.inputs, network.num_inputs, "inputs")
+    network = load_network(entry.network, input_shape=entry.input_shape, architecture=entry.architecture)
+    names = column_names(program)
+    source = select(names, _in_order(entry.inputs, network), network.num_inputs, "inputs")
     target = select(names, entry.outputs, network.num_outputs, "outputs")
     if (target.columns < 0).any():
         raise InputError(
@@ -126,24 +134,33 @@ def read_embeddings(path: str | Path, program: Program) -> list[Embedding]:
     embeddings = []
     for number, entry in enumerate(entries):
         where = f"{path}, embedding {number}"
-        if not isinstance(entry, dict) or not {"network", "inputs", "outputs"} <= set(entry) <= {
-            "network",
-            "inputs",
-            "outputs",
-            "input_shape",
-        }:
+        if not isinstance(entry, dict) or not set(REQUIRED) <= set(entry) <= {*REQUIRED, *OPTIONAL}:
             keys = ", ".join(map(str, entry)) if isinstance(entry, dict) else repr(entry)
-            raise InputError(f"{where}: network, inputs and outputs are expected (input_shape is optional), received {keys}.")
+            raise InputError(f"{where}: {_join(REQUIRED)} are expected ({_join(OPTIONAL)} are optional), received {keys}.")
         try:
             network = path.parent / str(entry["network"])
-            named = NetworkEntry(network, entry["inputs"], entry["outputs"], entry.get("input_shape"))
+            named = NetworkEntry(network, entry["inputs"], entry["outputs"], *(entry.get(key) for key in OPTIONAL))
             embeddings.append(build_embedding(program, named))
         except DcembedError as error:
             raise InputError(f"{where}: {error}") from None
     return embeddings
 
 
+def _join(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 # Embeddings.
+
+
+def _in_order(inputs: Any, network: Network) -> Any:
+    """A table from names of features as a list in the order of the fit."""
+    if not isinstance(inputs, Mapping):
+        return inputs
+    if network.input_names is None:
+        raise InputError("inputs is a table of names, but the network has no names of features. Give a list in their order.")
+    check_names(list(inputs), network.input_names, "inputs: the names")
+    return [inputs[name] for name in network.input_names]
 
 
 def _as_inputs(selection: Selection, n: int) -> Array | AffineInputs:

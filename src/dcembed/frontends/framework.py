@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from dcembed.arrays import Array
 from dcembed.frontends.classes import classes_of
-from dcembed.frontends.links import last_classifier, without_link
+from dcembed.frontends.links import is_sklearn_classifier, is_sklearn_regressor, without_link
 from dcembed.frontends.output_type import OutputType, is_argmax
 from dcembed.importers import load_network
 from dcembed.network.network import Network
@@ -20,14 +20,14 @@ from dcembed.network.network import Network
 def predict_outputs(predictor: Any, network: Network, points: Array, output_type: OutputType) -> Array:
     """The outputs (k, n_out) at `points` (k, n_in), in the order of the features, by the model's own `predict` where it has one.
 
-    A model without it is read anew, and compared with its framework as at every load, so weights that were changed are seen. A file, and
-    a `Network`, is what it was when it was embedded.
+    A model without it is read anew, and compared with its framework as at every load, so weights that were changed are seen; so is one that
+    takes categories where the network has an input for each. A file, and a `Network`, is what it was when it was embedded.
     """
-    classifier = last_classifier(predictor)
-    if classifier is not None and output_type != "raw":
-        return _by_classifier(predictor, classifier, network, points, output_type)
-    if classifier is None and output_type == "raw" and hasattr(predictor, "n_features_in_") and hasattr(predictor, "predict"):
-        return np.asarray(_call(predictor.predict, network, points), dtype=np.float64).reshape(len(points), -1)
+    if _takes_points(predictor, network):
+        if is_sklearn_classifier(predictor) and output_type != "raw":
+            return _by_classifier(predictor, network, points, output_type)
+        if is_sklearn_regressor(predictor) and output_type == "raw":
+            return np.asarray(_call(predictor.predict, network, points), dtype=np.float64).reshape(len(points), -1)
     current = network if isinstance(predictor, Network | str | Path) else load_network(without_link(predictor))
     scores = current(points)
     if output_type == "raw":
@@ -35,14 +35,22 @@ def predict_outputs(predictor: Any, network: Network, points: Array, output_type
     return classes_of(scores, is_argmax(predictor, current)) if output_type == "classification" else expit(scores)
 
 
-def _by_classifier(predictor: Any, classifier: Any, network: Network, points: Array, output_type: OutputType) -> Array:
+def _takes_points(predictor: Any, network: Network) -> bool:
+    """Whether a model of scikit-learn has the same columns as the network has inputs."""
+    if getattr(predictor, "n_features_in_", None) != network.num_inputs:
+        return False
+    names = getattr(predictor, "feature_names_in_", None)
+    return network.input_names == (None if names is None else tuple(map(str, names)))
+
+
+def _by_classifier(predictor: Any, network: Network, points: Array, output_type: OutputType) -> Array:
     if output_type == "probability":
         probabilities = np.asarray(_call(predictor.predict_proba, network, points))
         return probabilities[:, 1:] if network.num_outputs == 1 else probabilities
     labels = np.asarray(_call(predictor.predict, network, points))
     if labels.ndim == 2:
         return labels.astype(np.float64)
-    chosen: Array = (labels[:, None] == np.asarray(classifier.classes_)[None, :]).astype(np.float64)
+    chosen: Array = (labels[:, None] == np.asarray(predictor.classes_)[None, :]).astype(np.float64)
     return chosen[:, 1:] if network.num_outputs == 1 else chosen
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from dcembed.errors import DcembedError
-from dcembed.importers import open_onnx
+from dcembed.importers import open_onnx, sklearn_link
 
-# "identity" was set by hand, as scripts for gurobi-ml do: predict_proba gives the scores then, and predict means nothing.
-Link = Literal["softmax", "logistic", "identity"]
+# Classes follow from the largest score ("softmax", "normalized", "largest") or from signs ("logistic", "sign"); "largest" and "sign" have no
+# probabilities. "identity" was set by hand, as scripts for gurobi-ml do: predict_proba gives the scores then, and predict means nothing.
+Link = Literal["softmax", "normalized", "largest", "logistic", "sign", "identity"]
 
 # Layers of torch and nodes of ONNX have the same names.
 _LAYERS: dict[str, Link] = {"Softmax": "softmax", "LogSoftmax": "softmax", "Sigmoid": "logistic"}
@@ -18,11 +19,9 @@ _KERAS: dict[str, Link] = {"softmax": "softmax", "log_softmax": "softmax", "sigm
 
 
 def last_link(predictor: Any) -> Link | None:
-    """The function that ends a classifier: scikit-learn's MLPClassifier, a Sequential of torch or Keras, or a ModelProto; None for all else."""
-    classifier = last_classifier(predictor)
-    if classifier is not None:
-        link: Link = classifier.out_activation_
-        return link
+    """The function that ends a classifier: of scikit-learn, a Sequential of torch or Keras, or a ModelProto; None for all else."""
+    if is_sklearn_classifier(predictor):
+        return cast(Link | None, sklearn_link(predictor))
     if _is_sequential(predictor, "torch") and len(predictor):
         last = predictor[-1]
         # Along another axis a softmax mixes the points of a batch.
@@ -45,15 +44,6 @@ def opened(predictor: Any) -> Any:
         # What is wrong with the file is said when it is loaded.
         return predictor
     return predictor if last_link(model) is None else model
-
-
-def last_classifier(predictor: Any) -> Any:
-    """The fitted MLPClassifier of scikit-learn that a predictor is, or that ends it; None for everything else."""
-    if not is_sklearn_classifier(predictor):
-        return None
-    while getattr(predictor, "steps", None):
-        predictor = predictor.steps[-1][1]
-    return predictor if hasattr(predictor, "out_activation_") else None
 
 
 def without_link(predictor: Any) -> Any:
@@ -92,6 +82,11 @@ def is_sklearn(predictor: Any) -> bool:
 def is_sklearn_classifier(predictor: Any) -> bool:
     """Any classifier of scikit-learn, also one that cannot be read."""
     return is_sklearn(predictor) and bool(sys.modules["sklearn.base"].is_classifier(predictor))
+
+
+def is_sklearn_regressor(predictor: Any) -> bool:
+    """Any regressor of scikit-learn: what it gives is its `predict`."""
+    return is_sklearn(predictor) and bool(sys.modules["sklearn.base"].is_regressor(predictor))
 
 
 def _is_sequential(predictor: Any, package: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dcembed.errors import InputError
+from dcembed.frontends.feature_names import check_names
 from dcembed.frontends.linopy_batches import Dims
 from dcembed.frontends.linopy_pieces import Piece, collect_dims, name_axes, read_piece
 
@@ -58,8 +59,7 @@ def _called(value: Any) -> str:
 def _by_name(given: list[str], names: Sequence[str], what: str) -> Sequence[str]:
     if not names:
         raise InputError(f"embed: {what} have names, but the network has no names of features. Give a list in their order.")
-    if sorted(given) != sorted(names):
-        raise InputError(f"embed: {what} have the names {', '.join(given)}, but the network was trained on {', '.join(names)}.")
+    check_names(given, names, f"embed: {what}")
     return names
 
 

@@ -52,11 +52,16 @@ def _of_classifier(link: str, kind: str, given: object) -> OutputType:
         raise InputError(f"add_predictor_constr: {kind} is a classifier, and what its outputs stand for must be said. Pass {_CHOICES}.")
     if given == "classification":
         return "classification"
-    if link == "softmax":
+    if link in ("softmax", "normalized"):
         raise InputError(
-            f"add_predictor_constr: a probability of {kind} depends on all scores through the softmax, which is not piecewise linear. "
-            "Pass output_type='classification' for the class, or 'raw' and compare the scores: class i is r times as probable as class j "
-            "where score i - score j = log(r)."
+            f"add_predictor_constr: a probability of {kind} depends on all scores, so that no bounds on scores stand for it. "
+            "Pass output_type='classification' for the class, or 'raw' and compare the scores: behind a softmax class i is r times as probable "
+            "as class j where score i - score j = log(r). dcembed.load_network(model, outputs='probabilities') is a network of its own."
+        )
+    if link in ("largest", "sign"):
+        raise InputError(
+            f"add_predictor_constr: output_type='{given}', but the scores of {kind} have no probabilities. Pass output_type='classification' for "
+            "the class, or 'raw' and bound the scores."
         )
     return "probability"
 
@@ -64,7 +69,7 @@ def _of_classifier(link: str, kind: str, given: object) -> OutputType:
 def is_argmax(predictor: Any, network: Network) -> bool:
     """Whether the class is that of the largest score; otherwise each score is one of two classes or a label, by its sign."""
     link = last_link(predictor)
-    if link == "logistic":
+    if link in ("logistic", "sign"):
         # Several logistic outputs are labels to scikit-learn; of other models one class is wanted.
         return network.num_outputs > 1 and not is_sklearn(predictor)
     if network.num_outputs == 1:

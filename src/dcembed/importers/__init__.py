@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError
+from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError, UnsupportedLayerError
 from dcembed.importers.archives import holds_script
 from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape, parse_input_shapes
 from dcembed.importers.request import Request
+from dcembed.importers.trees import why_not_trees
 from dcembed.network.network import Network
 from dcembed.reading import as_names
 
@@ -49,24 +50,24 @@ TORCHSCRIPT = (".pt", ".pth", ".ts", ".jit", ".torchscript")
 
 # Keras comes before torch: with the torch backend a Keras model is a torch module as well.
 IMPORTERS = (
-    Importer("keras", "keras", (), "Keras 3: Sequential and functional models"),
+    Importer(
+        "keras", "keras", (".keras", ".h5", ".hdf5"), "Keras 3: a keras.Model, or the path of a .keras or .h5 file of layers of Keras"
+    ),
     Importer(
         "torch",
         "torch",
         (".pt2", *TORCHSCRIPT),
         "PyTorch: nn.Sequential and other nn.Module, a program of torch.export or the path of a .pt2 file, TorchScript live or in a file",
     ),
-    Importer("onnx", "onnx", (".onnx",), "ONNX: a ModelProto or the path of an .onnx file"),
-    Importer("sklearn", "sklearn", (), "scikit-learn: MLPRegressor, MLPClassifier and pipelines of them"),
+    Importer("onnx", "onnx", (".onnx", ".onnx.gz"), "ONNX: a ModelProto or the path of an .onnx file, gzipped or not"),
+    Importer("sklearn", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
     Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
-    Importer(
-        "safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of a ReLU MLP"
-    ),
+    Importer("safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of an MLP"),
+    Importer("nnet", None, (".nnet",), "NNet: the path of a .nnet file"),
 )
 
-# Files that are pickles inside, or archives that may hold code.
+# Files that are pickles inside.
 PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".sav", ".dill")
-KERAS_FILES = (".keras", ".h5", ".hdf5")
 
 
 def load_network(
@@ -82,8 +83,8 @@ def load_network(
     Parameters
     ----------
     model
-        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.npz`, `.safetensors`, `.pt2`, `.pt` of TorchScript), or a Network,
-        which is returned unchanged.
+        A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.onnx.gz`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`, `.pt2`, `.pt` of
+        TorchScript), or a Network, which is returned unchanged.
     input_shape
         Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
         to their shapes.
@@ -92,15 +93,18 @@ def load_network(
         values to those that are constants, and None to the others. All inputs by default.
     outputs
         Where a model has several outputs: the name, or names, of those that become predictions; all of them by default.
-        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end.
+        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end, "probabilities" for what a scikit-learn classifier
+        gives as `predict_proba`.
     architecture
-        What is done with the weights in a .safetensors or .npz file that holds nothing but weights: the names of the activations.
+        What is done between the layers of a .safetensors or .npz file that holds nothing but weights: the name of an activation ("relu",
+        "tanh", "leaky_relu(0.01)", "linear"), or a list with one name for each hidden layer and, if need be, one more for the output.
 
     Returns
     -------
     Network
         Takes points (k, num_inputs), with entries of one point in row-major order, and gives predictions (k, num_outputs).
-        Dropout and batch normalization are taken as at inference. A classifier of scikit-learn gives its raw scores (logits).
+        Dropout and batch normalization are taken as at inference. A classifier of scikit-learn gives its scores (logits) by default; a
+        column that it encodes is one input for each category.
 
     Examples
     --------
@@ -119,6 +123,7 @@ def load_network(
     """
     request = _read_request(input_shape, inputs, outputs, architecture)
     if isinstance(model, Network):
+        request.allow_only("Network")
         return model
     if isinstance(model, str | Path):
         return _load_file(Path(model), request)
@@ -128,13 +133,14 @@ def load_network(
 
 def _read_request(input_shape: Any, inputs: Any, outputs: Any, architecture: Any) -> Request:
     fixed = {name: value for name, value in inputs.items() if value is not None} if isinstance(inputs, Mapping) else None
-    free = [name for name in inputs if not fixed or name not in fixed] if inputs is not None else None
+    named_inputs = None if inputs is None else as_names(list(inputs) if isinstance(inputs, Mapping) else inputs, "load_network: inputs")
+    free = None if named_inputs is None else tuple(name for name in named_inputs if not fixed or name not in fixed)
     logits = isinstance(outputs, str) and outputs == "logits"
     named = [outputs] if isinstance(outputs, str) else outputs
     return Request(
         input_shape=None if isinstance(input_shape, Mapping) else parse_input_shape(input_shape),
         input_shapes=parse_input_shapes(input_shape) if isinstance(input_shape, Mapping) else None,
-        inputs=None if free is None else as_names(free, "load_network: inputs"),
+        inputs=free,
         fixed=fixed or None,
         outputs=None if named is None or logits else as_names(named, "load_network: outputs"),
         logits=logits,
@@ -147,6 +153,12 @@ def open_onnx(path: Path) -> Any:
     importer = _match_path(path)
     _import_adapter(importer)
     return importlib.import_module("dcembed.importers.onnx_files").read_file(path)
+
+
+def sklearn_link(model: Any) -> str | None:
+    """How the classes of a scikit-learn classifier follow from its scores; None where it has none that can be read."""
+    link: str | None = importlib.import_module("dcembed.importers.sklearn_").link_of(model)
+    return link
 
 
 def _load_file(path: Path, request: Request) -> Network:
@@ -167,6 +179,8 @@ def _load_file(path: Path, request: Request) -> Network:
 
 def _match_path(path: Path) -> Importer:
     suffix = path.suffix.lower()
+    # A gzipped file is what its name says before that.
+    suffix = Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
     _refuse_code(path, suffix)
     for importer in IMPORTERS:
         if suffix in importer.suffixes:
@@ -187,16 +201,12 @@ def _check_file(path: Path) -> None:
 
 
 def _refuse_code(path: Path, suffix: str) -> None:
-    remedy = (
-        "Open it yourself if you trust it and pass the live model to load_network, or export the model to ONNX and pass the .onnx file."
-    )
     if suffix in PICKLES and not (suffix in TORCHSCRIPT and holds_script(path)):
         raise InputError(
-            f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. {remedy} "
-            "dcembed.save_network(load_network(model), 'model.npz') keeps the network in a file that is safe to open."
+            f"{path} is not opened: '{suffix}' files are usually pickles, and a pickle runs code when it is opened. If you trust it, open it "
+            f'yourself and pass the live model to load_network; dcembed.save_network(dcembed.load_network(model), "{path.stem}.npz") keeps it '
+            "in a file that is read. Or export the model to ONNX and pass the .onnx file."
         )
-    if suffix in KERAS_FILES:
-        raise InputError(f"{path} is not opened: '{suffix}' files may hold code (pickled lambdas) that runs when they are opened. {remedy}")
 
 
 def _match_object(model: Any) -> Importer:
@@ -206,6 +216,9 @@ def _match_object(model: Any) -> Importer:
         if importer.package in packages:
             return importer
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
+    reason = why_not_trees(model)
+    if reason is not None:
+        raise UnsupportedLayerError(f"A {kind} {reason}.")
     raise InputError(f"An object of type {kind} is not a model that can be read. Accepted are:\n{_list_accepted()}")
 
 

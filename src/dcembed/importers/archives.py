@@ -1,12 +1,52 @@
-"""What is in an archive of torch, found out without torch: its list of members is looked at and nothing else."""
+"""Zip archives from elsewhere: what they unpack to stays in proportion to their size, and what is broken in them has a name."""
 
 from __future__ import annotations
 
+import struct
+import tokenize
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
 Content = TypeVar("Content")
+
+# Weights hardly shrink. A file that grows by more than this, and to more than these bytes, holds no trained network.
+MOST_GROWTH, ALWAYS_READ = 200, 50_000_000
+
+# What zipfile, zlib and numpy raise over bytes that are not what they should be.
+DAMAGES = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def check_growth(size: int, path: Path) -> None:
+    """Raise ValueError if a file would unpack to so many bytes as no trained weights do."""
+    if size > max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size):
+        raise ValueError(f"its {path.stat().st_size} bytes unpack to {size}, which no trained weights do")
+
+
+def check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
+    """Raise ValueError if these entries are packed in an unusual way, or unpack to too much."""
+    check_growth(sum(entry.file_size for entry in entries), path)
+    for entry in entries:
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{entry.filename} is packed in a way that numpy does not use")
 
 
 def holds_script(path: Path) -> bool:

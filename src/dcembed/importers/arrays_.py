@@ -1,8 +1,10 @@
 """Read and write networks as .npz files.
 
 Two kinds of files are read. A plain multilayer perceptron has the keys W1, b1, ..., WL, bL: weights of shape
-(outputs, inputs), ReLU between the layers, biases optional; `mean` and `std`, where present, standardize the input first,
-(x - mean) / std. A file of `save_network` holds any network in skip form.
+(outputs, inputs), biases optional; `mean` and `std`, where present, standardize the input first, (x - mean) / std. What is done
+between the layers is in the key `activations`, a name or one name for each hidden layer, or is given by
+`load_network(path, architecture=...)`. Such a file is compared with a forward pass in plain numpy and, where it has `check_points`
+and `check_values`, with those. A file of `save_network` holds any network in skip form, and always has them.
 """
 
 from __future__ import annotations
@@ -10,11 +12,8 @@ from __future__ import annotations
 import io
 import math
 import re
-import struct
-import tokenize
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,12 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
+from dcembed.importers.archives import DAMAGES, check_entries
+from dcembed.importers.chain import Layers, load_chain, read_checks
 from dcembed.importers.check import check, draw_points
 from dcembed.importers.request import Request
 from dcembed.network.activations import ACTIVATIONS, RELU, Activation, find_activation
 from dcembed.network.affine import Affine
-from dcembed.network.builder import NetworkBuilder
 from dcembed.network.network import Network
 from dcembed.reading import as_path, require
 from dcembed.writing import write_whole
@@ -37,34 +37,16 @@ FORMAT_VERSION = 2
 READ_VERSIONS = (1, 2)
 FORMAT_KEY = "dcembed_format"
 
-# Weights hardly shrink. A file that grows by more than this, and to more than these bytes, holds no trained network.
-MOST_GROWTH, ALWAYS_READ = 200, 50_000_000
-
-# What zipfile, zlib and numpy raise over bytes that are not what they should be.
-DAMAGES = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    NotImplementedError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-
 
 def load(path: Path, request: Request) -> Network:
     """Read an .npz file; the number of inputs follows from the weights, so `input_shape` is not needed."""
-    request.allow_only(".npz file")
     arrays = _read(path)
-    return _load_saved(arrays, path) if FORMAT_KEY in arrays else _load_layers(arrays, path)
+    if FORMAT_KEY not in arrays:
+        request.allow_only(".npz file", "architecture")
+        return _load_layers(arrays, request, path)
+    request.allow_only("file of save_network")
+    request.refuse_logits("file of save_network")
+    return _load_saved(arrays, path)
 
 
 def save_network(network: Network, path: str | Path) -> None:
@@ -105,22 +87,14 @@ def _read(path: Path) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if _is_wanted(entry.filename.removesuffix(".npy"))]
-            _check_growth(entries, path)
+            check_entries(entries, path)
             return {entry.filename.removesuffix(".npy"): _read_entry(archive, entry) for entry in entries}
     except DAMAGES as error:
         raise NetworkError(f"{path} is not a readable .npz file: {error}. Write it again with numpy.savez.") from error
 
 
-def _check_growth(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
-    size, most = sum(entry.file_size for entry in entries), max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size)
-    if size > most:
-        raise ValueError(f"its {path.stat().st_size} bytes unpack to {size}, which no trained weights do")
-
-
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
     """One array. What its head claims is compared with what is there before room is made for it."""
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f"{entry.filename} is packed in a way that numpy does not use")
     content = archive.read(entry)
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
@@ -136,7 +110,9 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
 
 def _is_wanted(key: str) -> bool:
     return (
-        re.fullmatch(r"[Wb]\d+|mean|std|dcembed_format|num_inputs|num_stages|input_names|check_points|check_values|layer\d+\..+", key)
+        re.fullmatch(
+            r"[Wb]\d+|mean|std|activations|dcembed_format|num_inputs|num_stages|input_names|check_points|check_values|layer\d+\..+", key
+        )
         is not None
     )
 
@@ -144,7 +120,7 @@ def _is_wanted(key: str) -> bool:
 # W1, b1, ..., WL, bL.
 
 
-def _load_layers(arrays: Mapping[str, Array], path: Path) -> Network:
+def _load_layers(arrays: Mapping[str, Array], request: Request, path: Path) -> Network:
     count = sum(1 for key in arrays if re.fullmatch(r"W\d+", key))
     missing = [f"W{index}" for index in range(1, count + 1) if f"W{index}" not in arrays]
     if count == 0 or missing:
@@ -154,9 +130,11 @@ def _load_layers(arrays: Mapping[str, Array], path: Path) -> Network:
         )
     weights = [_matrix(arrays, f"W{index}", path) for index in range(1, count + 1)]
     biases = [_vector(arrays[f"b{index}"], f"b{index}", path) if f"b{index}" in arrays else None for index in range(1, count + 1)]
-    mean, std = _standardization(arrays, weights[0].shape[1], path)
-    network = build_chain(weights, biases, mean, std)
-    return check(network, lambda points: evaluate_chain(points, weights, biases, mean, std), "file")
+    layers = Layers(weights, biases, *_standardization(arrays, weights[0].shape[1], path))
+    return load_chain(layers, arrays.get("activations"), request, path, _HOW, read_checks(arrays, path))
+
+
+_HOW = 'write it into the file as the key activations, numpy.savez(path, ..., activations="relu")'
 
 
 def _matrix(arrays: Mapping[str, Array], key: str, path: Path) -> Array:
@@ -189,28 +167,6 @@ def _standardization(arrays: Mapping[str, Array], size: int, path: Path) -> tupl
     return mean, std
 
 
-def build_chain(weights: Sequence[Array], biases: Sequence[Array | None], mean: Array, std: Array) -> Network:
-    """W_L relu(... relu(W_1 (x - mean) / std + b_1)) + b_L."""
-    builder = NetworkBuilder((weights[0].shape[1],))
-    with np.errstate(all="ignore"):
-        value = builder.scale(builder.shift(builder.input, -mean), 1.0 / std)
-    for index, (weight, bias) in enumerate(zip(weights, biases, strict=True), start=1):
-        try:
-            with np.errstate(all="ignore"):
-                value = builder.linear(value if index == 1 else builder.relu(value), weight, bias)
-        except NetworkError as error:
-            raise NetworkError(f"At layer {index}. {error}") from None
-    return builder.finish(value)
-
-
-def evaluate_chain(points: Array, weights: Sequence[Array], biases: Sequence[Array | None], mean: Array, std: Array) -> Array:
-    """The same in plain numpy, to check against."""
-    value = (points - mean) / std
-    for index, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-        value = (value if index == 0 else np.maximum(value, 0.0)) @ weight.T + (0.0 if bias is None else bias)
-    return value
-
-
 # The format of save_network: for layer l (the output is the last) its bias and, per source m, a dense or a sparse block.
 
 
@@ -240,7 +196,8 @@ def _unpack_activation(arrays: Mapping[str, Array], name: str) -> Activation:
 
 
 def _unpack(arrays: Mapping[str, Array], name: str) -> Affine:
-    sources = sorted({int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d{{1,9}})\.", key))})
+    # In the order of the file, so that sums are rounded as they were.
+    sources = dict.fromkeys(int(match[1]) for key in arrays if (match := re.match(rf"{name}\.source(\d{{1,9}})\.", key)))
     return Affine({source: _unpack_block(arrays, f"{name}.source{source}") for source in sources}, _numbers(arrays, f"{name}.bias", "f"))
 
 

@@ -11,9 +11,8 @@ from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, NetworkError
 from dcembed.importers.domain import is_inside, is_partial
 from dcembed.network.activations import Activation
-from dcembed.network.affine import Affine
+from dcembed.network.affine import Affine, apply_affine
 from dcembed.network.network import Network, preactivations, units
-from dcembed.network.split import negative_part, positive_part
 
 # The points are the same at every load, so that a mismatch can be reproduced.
 SEED = 20240501
@@ -130,8 +129,9 @@ def magnitude(network: Network, points: Array) -> Array:
     carried = [np.abs(points)]
     largest = np.zeros(len(points))
     for index, affine in enumerate((*network.stages, network.output)):
-        total = _absolute_sum(affine, carried)
-        largest = np.maximum(largest, _absolute_sum(affine, local).max(axis=1))
+        absolute = _absolute(affine)
+        total = apply_affine(absolute, carried)
+        largest = np.maximum(largest, apply_affine(absolute, [np.abs(source) for source in local]).max(axis=1))
         carried.append(_carry(network.activations[index], before[index], total) if index < len(before) else total)
     smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
     usual = smaller[np.isfinite(smaller) & is_inside(network, points)]
@@ -149,11 +149,9 @@ def _carry(activation: Activation, before: Array, total: Array) -> Array:
     return larger
 
 
-def _absolute_sum(affine: Affine, sources: list[Array]) -> Array:
-    total = np.tile(np.abs(affine.bias), (sources[0].shape[0], 1))
-    for source, block in affine.weights.items():
-        total += np.abs(sources[source]) @ (positive_part(block) + negative_part(block)).T
-    return total
+def _absolute(affine: Affine) -> Affine:
+    """The map of absolute weights and biases."""
+    return Affine({source: abs(block) for source, block in affine.weights.items()}, np.abs(affine.bias))
 
 
 def _kink_points(network: Network, rng: np.random.Generator) -> Array:

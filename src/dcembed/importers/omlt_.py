@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,8 @@ from dcembed.importers.check import check
 from dcembed.importers.lowering import Layer, Lowering
 from dcembed.importers.operations import Unsupported, select
 from dcembed.importers.operations import maximum as take_maximum
+from dcembed.network.activations import find_activation
+from dcembed.network.activations.smooth import softplus
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.network import Network
 
@@ -25,7 +28,9 @@ _LOST = (
     "OMLT's reader has left something out (it drops the biases of convolutions), so OMLT's network is another one than that of the file. "
     'Give dcembed the file itself, DCEmbedFormulation("net.onnx"), or an OMLT network without what is lost.'
 )
-ACCEPTED = "InputLayer, DenseLayer, ConvLayer2D and PoolingLayer2D (max), with activation relu or linear"
+# OMLT's names of activations are those of the table.
+ACTIVATIONS = ("linear", "relu", "sigmoid", "tanh", "softplus")
+ACCEPTED = "InputLayer, DenseLayer, ConvLayer2D and PoolingLayer2D (max), with activation relu, linear, sigmoid, tanh or softplus"
 
 
 def load_definition(definition: NetworkDefinition, onnx: Any = None) -> Network:
@@ -69,6 +74,16 @@ def _check_file(network: Network, onnx: Any, input_shape: tuple[int, ...]) -> Ne
     return check(network, reference(source, input_shape), "ONNX model that OMLT has read", precision="float32", advice=_LOST)
 
 
+def _evaluate_layer(layer: Any, value: Array) -> Array:
+    """OMLT has softplus in its models, but not in its own evaluation of a layer."""
+    if layer.activation != "softplus":
+        result: Array = layer.eval_single_layer(value)
+        return result
+    linear = copy.copy(layer)
+    linear.activation = "linear"
+    return softplus().value(linear.eval_single_layer(value))
+
+
 def only_layer(layers: Any, kind: str) -> Any:
     """The one input or output layer of a definition."""
     found = list(layers)
@@ -88,7 +103,7 @@ def _evaluate_point(definition: NetworkDefinition, point: Array) -> Array:
     for layer in definition.layers:
         before = list(definition.predecessors(layer))
         value = values[id(before[0])] if before else point.reshape(layer.input_size)
-        value = values[id(layer)] = layer.eval_single_layer(value)
+        value = values[id(layer)] = _evaluate_layer(layer, value)
     return value.reshape(-1)
 
 
@@ -147,10 +162,10 @@ HANDLERS = {InputLayer: _input, DenseLayer: _dense, ConvLayer2D: _convolution, P
 
 
 def _check_activation(layer: Any) -> None:
-    if layer.activation not in ("linear", "relu"):
+    if layer.activation not in ACTIVATIONS:
         raise Unsupported(f"activation {layer.activation}")
 
 
 def _activate(builder: NetworkBuilder, value: Tensor, layer: Any) -> Tensor:
     _check_activation(layer)
-    return builder.relu(value) if layer.activation == "relu" else value
+    return value if layer.activation == "linear" else builder.activate(value, find_activation(layer.activation))

@@ -1,70 +1,68 @@
 """Read ONNX models, from a file or a ModelProto.
 
-A double-precision copy of the model is walked and checked. Values have the shape they have for one point: a batch axis
-has size 1. Operations on constants alone are folded by onnx's own reference implementation.
+The nodes that the outputs need are walked, and the network that comes out is compared with them, in double precision. Values have
+the shape they have for one point: a batch axis has size 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper
-from onnx.reference import ReferenceEvaluator
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check
-from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, unknown_input
-from dcembed.importers.onnx_files import FLOAT_TYPES, check_proto, in_double, read_file, to_array
-from dcembed.importers.onnx_folding import FOLDED, fold
+from dcembed.importers.lowering import UNKNOWN, Lowering, unknown_input
+from dcembed.importers.onnx_double import count_numbers, node_in_double, read_weights
+from dcembed.importers.onnx_evaluation import Forward, make_forward
+from dcembed.importers.onnx_files import check_proto, read_file
 from dcembed.importers.onnx_functions import inline
-from dcembed.importers.onnx_operations import OPERATORS
+from dcembed.importers.onnx_graph import Placed, all_nodes, names_taken, order_nodes
+from dcembed.importers.onnx_inputs import Inputs, read_inputs
+from dcembed.importers.onnx_operators import list_operators
+from dcembed.importers.onnx_outputs import choose_outputs
+from dcembed.importers.onnx_patterns import replace_patterns
+from dcembed.importers.onnx_walk import Values, Walk, walk_nodes
+from dcembed.importers.operations import as_tensor, select
 from dcembed.importers.request import Request
-from dcembed.network.growth import growth_of
+from dcembed.network.growth import Growth, growth_of
 from dcembed.network.network import Network
 
-# Numbers in a batch of fixed size; larger ones are not filled up with zeros for the few points that are compared.
-MOST_IN_BATCH = 1_000_000
+# Places of a 64x64 image, and numbers of a convolution as a sparse matrix: hundreds of megabytes.
+MOST_PLACES, MOST_IN_CONVOLUTION = 4_096, 30_000_000
 
 
 @dataclass(frozen=True)
-class _Input:
-    """The one input of a model.
+class _Model:
+    """What of a model the chosen outputs need, in double precision."""
 
-    Parameters
-    ----------
-    shape
-        Whole shape for one point.
-    batch
-        Size of the batch axis: 0 if free, None if there is no batch axis, or it is fixed at 1.
-    """
+    nodes: Placed
+    weights: dict[str, Array]
+    inputs: Inputs
+    outputs: tuple[str, ...]
+    opsets: dict[str, int]
+    growth: Growth
 
-    name: str
-    shape: tuple[int, ...]
-    batch: int | None
+    def forward(self) -> Forward:
+        """What the model itself gives."""
+        return make_forward([node for _, node in self.nodes], self.weights, self.inputs, self.outputs, self.opsets)
 
 
 def load(source: Any, request: Request) -> Network:
     """Read an ONNX file or ModelProto."""
-    request.allow_only("ONNX model")
-    model = in_double(inline(read_file(source) if isinstance(source, Path) else check_proto(source)))
-    graph = model.graph
-    proto, output = _only_input(graph), _only_output(graph)
-    if not graph.node:
-        raise NetworkError("The network is empty: the ONNX graph has no node. Pass a model with at least one layer.")
-    point = _read_input(proto, request.input_shape)
-    lowering, values = _walk(model, proto.name, point)
+    request.allow_only("ONNX model", "inputs", "fixed", "outputs", "input_shapes")
+    model = _read(source, request)
+    lowering, values = _walk(model)
     lowering.raise_problems()
-    if point is None:
-        raise unknown_input("ONNX", f"its input '{proto.name}' has axes of unknown size besides the batch axis")
-    if values.get(output, UNKNOWN) is UNKNOWN:
-        raise NetworkError(f"The output '{output}' of the ONNX graph is not computed by the first output of any node.")
-    return check(lowering.finish(values[output]), _forward(model, point), "ONNX model")
+    _check_shapes(model)
+    results = [_result(values, name) for name in model.outputs]
+    network = replace(lowering.finish(_join(lowering, results)), input_names=model.inputs.names)
+    return check(network, model.forward(), "ONNX model")
 
 
 def reference(source: Any, input_shape: tuple[int, ...]) -> Callable[[Array], Array]:
@@ -72,140 +70,81 @@ def reference(source: Any, input_shape: tuple[int, ...]) -> Callable[[Array], Ar
 
     Unlike `load` this takes every operator there is, since nothing is translated.
     """
-    model = in_double(read_file(source) if isinstance(source, Path) else inline(check_proto(source)))
-    proto = _only_input(model.graph)
-    _only_output(model.graph)
-    point = _read_input(proto, None) or _read_input(proto, input_shape)
-    if point is None:
-        raise unknown_input("ONNX", f"its input '{proto.name}' has axes of unknown size besides the batch axis")
-    return _forward(model, point)
+    model = _read(source, Request())
+    if model.inputs.unknown is not None:
+        model = _read(source, Request(input_shape=input_shape))
+    _check_shapes(model)
+    return model.forward()
 
 
-# Inputs and outputs.
+def _read(source: Any, request: Request) -> _Model:
+    proto = inline(read_file(source) if isinstance(source, Path) else check_proto(source))
+    graph = proto.graph
+    if not graph.node:
+        raise NetworkError("The network is empty: the ONNX graph has no node. Pass a model with at least one layer.")
+    nodes, outputs = choose_outputs(graph, request)
+    placed = [(place, node_in_double(node)) for place, node in order_nodes(nodes, outputs)]
+    chosen = [node for _, node in placed]
+    inputs = read_inputs(graph, chosen, request)
+    growth = _growth(chosen, count_numbers(graph, chosen))
+    ours = {item.name for item in (*inputs.free, *inputs.fixed)}
+    needed = {name for node in chosen for name in names_taken(node)} | set(outputs)
+    weights = read_weights(graph, needed - ours, growth)
+    opsets = _opsets(proto)
+    return _Model(replace_patterns(placed, weights, outputs, opsets[""]), weights, inputs, outputs, opsets, growth)
 
 
-def _only_input(graph: onnx.GraphProto) -> onnx.ValueInfoProto:
-    constants = {tensor.name for tensor in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in constants]
-    if len(inputs) != 1:
-        raise NetworkError(f"The ONNX model has {_say(inputs, 'input')}; one is accepted. Export a model of one input vector.")
-    kind = inputs[0].type.tensor_type.elem_type
-    if kind not in FLOAT_TYPES:
-        raise NetworkError(
-            f"The input '{inputs[0].name}' of the ONNX model has type {onnx.TensorProto.DataType.Name(kind)}; floats are accepted."
-        )
-    return inputs[0]
+def _growth(nodes: Sequence[onnx.NodeProto], num_numbers: int) -> Growth:
+    """The weights of a convolution stand at every place of its result."""
+    growth = growth_of(num_numbers)
+    if growth.most is None or not any(node.op_type in ("Conv", "ConvTranspose") for node in all_nodes(nodes)):
+        return growth
+    return Growth(max(growth.most, min(MOST_IN_CONVOLUTION, MOST_PLACES * num_numbers)))
 
 
-def _only_output(graph: onnx.GraphProto) -> str:
-    if len(graph.output) != 1:
-        raise NetworkError(f"The ONNX model has {_say(list(graph.output), 'output')}; one is accepted. Export a model with one output.")
-    return str(graph.output[0].name)
+def _opsets(model: onnx.ModelProto) -> dict[str, int]:
+    """Versions of the operators; the oldest files do not say, and mean the first."""
+    named = {"" if entry.domain == "ai.onnx" else entry.domain: int(entry.version) for entry in model.opset_import}
+    return {"": 1, "ai.onnx.ml": 1} | named
 
 
-def _say(values: list[onnx.ValueInfoProto], noun: str) -> str:
-    names = ", ".join(f"'{value.name}'" for value in values)
-    return f"{len(values)} {noun}s ({names})" if values else f"no {noun}"
-
-
-def _read_input(proto: onnx.ValueInfoProto, input_shape: tuple[int, ...] | None) -> _Input | None:
-    """The input with its shape for one point, or None when that is not known.
-
-    An input of one axis has no batch axis. So has one whose whole shape is the `input_shape` that the user passed.
-    """
-    kind = proto.type.tensor_type
-    sizes = tuple(axis.dim_value if axis.HasField("dim_value") else 0 for axis in kind.shape.dim) if kind.HasField("shape") else None
-    if sizes is None:
-        return None if input_shape is None else _Input(proto.name, (1, *input_shape), 0)
-    if input_shape is not None and (len(sizes) == len(input_shape) and _fits(sizes, input_shape)):
-        return _Input(proto.name, input_shape, None)
-    if input_shape is not None and not (len(sizes) == len(input_shape) + 1 and _fits(sizes[1:], input_shape)):
-        raise InputError(
-            f"The input '{proto.name}' of the ONNX model has shape {sizes} (0 is free), which input_shape={input_shape} does not fit."
-        )
-    if len(sizes) <= 1:
-        return _Input(proto.name, sizes, None) if sizes and sizes[0] else None
-    features = input_shape or sizes[1:]
-    if 0 in features:
-        return None
-    return _Input(proto.name, (1, *features), None if sizes[0] == 1 else sizes[0])
-
-
-def _fits(sizes: Sequence[int], shape: Sequence[int]) -> bool:
-    return all(size in (0, wanted) for size, wanted in zip(sizes, shape, strict=True))
-
-
-def _forward(model: onnx.ModelProto, point: _Input) -> Callable[[Array], Array]:
-    evaluator = ReferenceEvaluator(model)
-
-    def run(points: Array, shape: tuple[int, ...]) -> Array:
-        return np.asarray(evaluator.run(None, {point.name: points.reshape(shape)})[0])
-
-    def one_by_one(points: Array) -> Array:
-        return np.stack([run(row, point.shape).reshape(-1) for row in points])
-
-    def in_batches(points: Array) -> Array:
-        size = point.batch or len(points)
-        padded = np.vstack([points, np.zeros((-len(points) % size, points.shape[1]))])
-        parts = [run(padded[start : start + size], (size, *point.shape[1:])) for start in range(0, len(padded), size)]
-        # Rows that are too many are passed on, for `check` to see.
-        return np.concatenate(parts)[: len(points) if sum(map(len, parts)) == len(padded) else None]
-
-    def forward(points: Array) -> Array:
-        if point.batch is None or point.batch * points.shape[1] > MOST_IN_BATCH:
-            return one_by_one(points)
-        try:
-            return in_batches(points)
-        except Exception:
-            # Some exporters declare a free batch axis but write reshapes for one point.
-            return one_by_one(points)
-
-    return forward
-
-
-# The walk.
-
-
-def _walk(model: onnx.ModelProto, input_name: str, point: _Input | None) -> tuple[Lowering, dict[str, Any]]:
-    values: dict[str, Any] = {tensor.name: to_array(tensor) for tensor in model.graph.initializer}
-    growth = growth_of(sum(array.size for array in values.values()))
-    lowering = Lowering("ONNX", ", ".join(sorted(OPERATORS)), None if point is None else point.shape, growth)
-    values[input_name] = lowering.input
-    versions = {entry.domain: entry.version for entry in model.opset_import}
-    for index, node in enumerate(model.graph.node):
-        layer = Layer(index, node.name or (node.output[0] if node.output else ""), ".".join(filter(None, (node.domain, node.op_type))))
-        inputs = [_get(values, name, layer) for name in node.input]
-        if node.op_type == "Reshape" and point is not None and point.batch and len(inputs) == 2:
-            inputs[1] = _for_one_point(inputs[1], point.batch)
-        result = lowering.apply(layer, _find(node, inputs, versions), *inputs, **_attributes(node))
-        values.update(dict.fromkeys(node.output[1:], UNKNOWN))
-        values.update(dict.fromkeys(node.output[:1], result))
+def _walk(model: _Model) -> tuple[Lowering, Values]:
+    known = model.inputs.unknown is None
+    sizes = [item.size for item in model.inputs.free]
+    lowering = Lowering("ONNX", list_operators(), (sum(sizes),) if known else None, model.growth)
+    values: Values = {**model.weights, **{item.name: item.value for item in model.inputs.fixed}}
+    starts = np.cumsum([0, *sizes])
+    for item, start in zip(model.inputs.free, starts, strict=False):
+        values[item.name] = _take(lowering, start, item.shape, item.size) if known else UNKNOWN
+    walk_nodes(model.nodes, values, Walk(lowering, model.opsets, model.inputs.batch))
     return lowering, values
 
 
-def _get(values: dict[str, Any], name: str, layer: Layer) -> Any:
-    """A missing optional input is written as an empty name."""
-    if name and name not in values:
-        raise NetworkError(f"The ONNX graph is broken at {layer}: its input '{name}' is not computed before it.")
-    return values[name] if name else None
+def _take(lowering: Lowering, start: int, shape: tuple[int, ...] | None, size: int) -> Any:
+    """One input of the model: a piece of the input of the network."""
+    return select(lowering.builder, lowering.input, lambda entries: entries[start : start + size].reshape(shape or ()))
 
 
-def _for_one_point(shape: Any, batch: int) -> Any:
-    """A reshape that repeats the fixed batch size keeps the batch axis."""
-    if not isinstance(shape, np.ndarray) or shape.size == 0 or shape[0] != batch:
-        return shape
-    return np.concatenate([[1], shape[1:]])
+def _check_shapes(model: _Model) -> None:
+    unknown = model.inputs.unknown
+    if unknown is not None:
+        example = "(4,)" if len(model.inputs.free) == 1 else f"{{'{unknown.name}': (4,)}}"
+        raise unknown_input("ONNX", f"its input '{unknown.name}' has axes of unknown size besides the batch axis", example)
+    if any(item.size == 0 for item in model.inputs.free):
+        raise InputError("An input of the ONNX model has an axis of size 0. Pass a model that takes numbers.")
 
 
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    read = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    return {name: to_array(value) if isinstance(value, onnx.TensorProto) else value for name, value in read.items()}
+def _result(values: Values, name: str) -> Any:
+    if values.get(name, UNKNOWN) is UNKNOWN:
+        raise NetworkError(
+            f"The output '{name}' of the ONNX graph is not computed by any node, or only by one that gives it when asked for."
+        )
+    return values[name]
 
 
-def _find(node: onnx.NodeProto, inputs: list[Any], versions: dict[str, int]) -> Callable[..., Any] | None:
-    if node.domain not in ("", "ai.onnx"):
-        return None
-    constant = bool(inputs) and all(value is None or isinstance(value, np.ndarray | np.generic) for value in inputs)
-    if constant and node.op_type in FOLDED:
-        return lambda builder, *args, **kwargs: fold(node, args, versions, builder.growth)
-    return OPERATORS.get(node.op_type)
+def _join(lowering: Lowering, results: list[Any]) -> Any:
+    """Several outputs one after the other."""
+    if len(results) == 1:
+        return results[0]
+    builder = lowering.builder
+    return builder.concat([builder.reshape(as_tensor(result), (-1,)) for result in results])

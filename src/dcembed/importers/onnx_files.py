@@ -1,33 +1,61 @@
-"""ONNX files and their weights: read, with external data only from the model's own folder, and copied in double precision."""
+"""ONNX files and their weights: read, gzipped or not, with external data only from the model's own folder."""
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
-from onnx import external_data_helper, helper, numpy_helper
+from onnx import external_data_helper, numpy_helper
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
+from dcembed.importers.onnx_graph import subgraphs
 
-FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+# Trained weights are packed to a little less than their size; a file that unpacks to more than this is made to do harm.
+MOST_GROWTH, ALWAYS_READ = 200, 50_000_000
 
 
 def read_file(path: Path) -> onnx.ModelProto:
     """A model with all its weights."""
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:
-        raise NetworkError(
-            f"{path} is not a readable ONNX file ({type(error).__name__}). Export the model again, or check the download."
-        ) from error
+    model = parse_file(path)
     if not model.HasField("graph"):
         raise NetworkError(f"{path} is not an ONNX model: it holds no graph. Export the model again, or check the download.")
     _load_external_data(model, path)
     return model
+
+
+def parse_file(path: Path) -> onnx.ModelProto:
+    """A model without what is in other files."""
+    try:
+        if path.suffix.lower() == ".gz":
+            return onnx.load_model_from_string(_unpack(path))
+        return onnx.load(str(path), load_external_data=False)
+    except NetworkError:
+        raise
+    except Exception as error:
+        raise NetworkError(
+            f"{path} is not a readable ONNX file ({type(error).__name__}). Export the model again, or check the download."
+        ) from error
+
+
+def _unpack(path: Path) -> bytes:
+    size = path.stat().st_size
+    most = max(ALWAYS_READ, MOST_GROWTH * size)
+    try:
+        with gzip.open(path) as stream:
+            content = stream.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise NetworkError(f"{path} cannot be unpacked: {error}. Pack the model again, or check the download.") from error
+    if len(content) > most:
+        raise NetworkError(
+            f"{path} is not read: its {size} bytes unpack to more than {most}, which no trained weights do. "
+            "If it is not damaged, unpack it and pass the .onnx file."
+        )
+    return content
 
 
 def check_proto(model: Any) -> onnx.ModelProto:
@@ -92,43 +120,27 @@ def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """All tensors of a model, in subgraphs and functions too."""
     yield from _graph_tensors(model.graph)
     for function in model.functions:
-        yield from _node_tensors(function.node)
+        yield from node_tensors(function.node)
 
 
 def _graph_tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
     yield from graph.initializer
-    yield from _node_tensors(graph.node)
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from node_tensors(graph.node)
 
 
-def _node_tensors(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+def node_tensors(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+    """The tensors in the attributes of nodes and in their subgraphs."""
     for node in nodes:
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 yield attribute.t
+            if attribute.HasField("sparse_tensor"):
+                yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
             yield from attribute.tensors
-            for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                yield from _graph_tensors(graph)
-
-
-def in_double(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy in which all floating-point numbers are doubles, so that the check is sharp."""
-    double = onnx.ModelProto()
-    double.CopyFrom(model)
-    for tensor in _tensors(double):
-        if tensor.data_type in FLOAT_TYPES:
-            tensor.CopyFrom(numpy_helper.from_array(to_array(tensor).astype(np.float64), tensor.name))
-    for node in double.graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "Cast" and attribute.name == "to" and attribute.i in FLOAT_TYPES:
-                attribute.i = onnx.TensorProto.DOUBLE
-            if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
-                number = np.array(helper.get_attribute_value(attribute), dtype=np.float64)
-                attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(number)))
-    for value in (*double.graph.input, *double.graph.output):
-        if value.type.tensor_type.elem_type in FLOAT_TYPES:
-            value.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
-    del double.graph.value_info[:]
-    return double
+        for graph in subgraphs(node):
+            yield from _graph_tensors(graph)
 
 
 def to_array(tensor: onnx.TensorProto) -> Array:

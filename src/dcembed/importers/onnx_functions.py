@@ -8,6 +8,7 @@ import onnx
 import onnx.inliner
 
 from dcembed.errors import NetworkError
+from dcembed.importers.onnx_graph import all_nodes
 
 # A network for an optimization model has tens or hundreds of nodes.
 MOST_NODES = 5_000
@@ -59,17 +60,8 @@ def _callees_first(bodies: dict[Key, Sequence[onnx.NodeProto]]) -> Iterator[Key]
 
 
 def _calls(nodes: Sequence[onnx.NodeProto], bodies: dict[Key, Sequence[onnx.NodeProto]]) -> Iterator[Key]:
-    return (key for node in _all_nodes(nodes) if (key := (node.domain, node.op_type, node.overload)) in bodies)
+    return (key for node in all_nodes(nodes) if (key := (node.domain, node.op_type, node.overload)) in bodies)
 
 
 def _written_out(nodes: Sequence[onnx.NodeProto], sizes: dict[Key, int]) -> int:
-    return sum(sizes.get((node.domain, node.op_type, node.overload), 1) for node in _all_nodes(nodes))
-
-
-def _all_nodes(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
-    """The nodes and those of their subgraphs."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                yield from _all_nodes(graph.node)
+    return sum(sizes.get((node.domain, node.op_type, node.overload), 1) for node in all_nodes(nodes))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import onnx
 
-from dcembed.errors import NetworkError
-from dcembed.importers.onnx_operations import OPERATORS
+from dcembed.importers.onnx_files import parse_file
+from dcembed.importers.onnx_operators import is_known
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,12 @@ class OnnxLayer:
 
 def list_layers(path: Path) -> list[OnnxLayer]:
     """The nodes of a file in order. Weights are not read."""
-    try:
-        return [_read_layer(index, node) for index, node in enumerate(onnx.load(str(path), load_external_data=False).graph.node)]
-    except Exception as error:
-        raise NetworkError(
-            f"{path} is not a readable ONNX file ({type(error).__name__}). Export the model again, or check the download."
-        ) from None
+    return [_read_layer(index, node) for index, node in enumerate(parse_file(path).graph.node)]
 
 
 def _read_layer(index: int, node: onnx.NodeProto) -> OnnxLayer:
-    is_known = node.domain in ("", "ai.onnx") and node.op_type in OPERATORS
-    return OnnxLayer(index, _as_text(node.name) or ", ".join(map(_as_text, node.output)), _as_text(node.op_type), is_known)
+    name = _as_text(node.name) or ", ".join(map(_as_text, node.output))
+    return OnnxLayer(index, name, _as_text(node.op_type), is_known(_as_text(node.domain), _as_text(node.op_type)))
 
 
 def _as_text(name: str | bytes) -> str:

@@ -45,3 +45,8 @@ class Request:
         for name in ("inputs", "fixed", "outputs", "architecture", "input_shapes"):
             if name not in names and getattr(self, name) is not None:
                 raise InputError(f"load_network: {said.get(name, name)} does not apply to a {kind}. Leave it out.")
+
+    def refuse_logits(self, kind: str) -> None:
+        """Raise InputError if logits are asked of models of this kind, which have no sigmoid, softmax or log-softmax that could be left out."""
+        if self.logits:
+            raise InputError(f'load_network: outputs="logits" does not apply to a {kind}. Leave it out.')

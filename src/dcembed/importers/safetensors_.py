@@ -1,9 +1,10 @@
 """Read the state dict of a multilayer perceptron from a .safetensors file.
 
-The file holds arrays and no graph, so the graph is assumed: linear layers `<prefix>.weight` (outputs, inputs) and
-`<prefix>.bias` (optional), with **ReLU between them** and none after the last. A file with anything else in it is refused.
-Layers whose names differ in numbers only are taken in the order of the numbers (0, 2, 10); others are placed where their
-shapes fit, and a file whose layers fit in more than one order is refused too.
+The file holds arrays and no graph: linear layers `<prefix>.weight` (outputs, inputs) and `<prefix>.bias` (optional). What is done between
+them is in its metadata, {"activation": "tanh"} or {"activations": '["tanh", "relu"]'}, or is given by `load_network(path, architecture=...)`.
+It is compared with a forward pass in plain numpy and, where it has the arrays `check_points` and `check_values`, with those.
+A file with anything else in it is refused. Layers whose names differ in numbers only are taken in the order of the numbers (0, 2, 10);
+others are placed where their shapes fit, and a file whose layers fit in more than one order is refused too.
 """
 
 from __future__ import annotations
@@ -17,35 +18,38 @@ import safetensors
 
 from dcembed.arrays import Array
 from dcembed.errors import NetworkError, UnsupportedLayerError
-from dcembed.importers.arrays_ import build_chain, evaluate_chain
-from dcembed.importers.check import check
+from dcembed.importers.chain import CHECK_KEYS, Layers, load_chain, read_checks
 from dcembed.importers.request import Request
 from dcembed.network.network import Network
 
+# Keys of the metadata that may say what is done between the layers.
+STATED = ("activations", "activation", "architecture")
+_HOW = 'write it into the metadata of the file, safetensors.torch.save_file(weights, path, metadata={"activation": "relu"})'
 # Beginnings of chains that are looked at, a fraction of a second's work, and layers that a message lists.
 MOST_STEPS, MOST_SHOWN = 20_000, 20
 
 
 def load(path: Path, request: Request) -> Network:
     """Read a .safetensors file; the number of inputs follows from the weights, so `input_shape` is not needed."""
-    request.allow_only("safetensors file")
-    arrays = _read(path)
+    request.allow_only("safetensors file", "architecture")
+    arrays, metadata = _read(path)
+    checks = read_checks(arrays, path)
+    arrays = {key: array for key, array in arrays.items() if key not in CHECK_KEYS}
     if not arrays:
         raise NetworkError(f"The network is empty: {path} holds no arrays.")
     _refuse_others(arrays, path)
     prefixes = _order({key.removesuffix("weight"): array for key, array in arrays.items() if _ends(key, "weight")}, path)
-    weights = [arrays[f"{prefix}weight"] for prefix in prefixes]
-    biases = [arrays.get(f"{prefix}bias") for prefix in prefixes]
+    weights = [arrays[f"{prefix}weight"].astype(np.float64) for prefix in prefixes]
+    biases = [arrays[f"{prefix}bias"].astype(np.float64) if f"{prefix}bias" in arrays else None for prefix in prefixes]
     size = weights[0].shape[1]
-    mean, std = np.zeros(size), np.ones(size)
-    network = build_chain(weights, biases, mean, std)
-    return check(network, lambda points: evaluate_chain(points, weights, biases, mean, std), "file")
+    stated = next((metadata[key] for key in STATED if key in metadata), None)
+    return load_chain(Layers(weights, biases, np.zeros(size), np.ones(size)), stated, request, path, _HOW, checks)
 
 
-def _read(path: Path) -> dict[str, Array]:
+def _read(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     try:
         with safetensors.safe_open(str(path), framework="numpy") as file:
-            return {key: np.asarray(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
+            return {key: np.asarray(file.get_tensor(key)) for key in file.keys()}, file.metadata() or {}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
         raise NetworkError(f"{path} cannot be read as safetensors with numpy: {error}. Save float32 or float64 weights again.") from error
 
@@ -63,7 +67,7 @@ def _refuse_others(arrays: dict[str, Array], path: Path) -> None:
     ]
     if others or not layers:
         raise UnsupportedLayerError(
-            f"{path} is not the state dict of a plain ReLU multilayer perceptron; these entries do not belong to one:\n"
+            f"{path} is not the state dict of a plain multilayer perceptron; these entries do not belong to one:\n"
             + "\n".join(others)
             + "\nAccepted are linear layers only: <prefix>.weight with two axes, not empty, and <prefix>.bias. "
             "Pass the live model instead, or export it to ONNX."

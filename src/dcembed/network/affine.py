@@ -13,10 +13,14 @@ from dcembed.errors import InputError, NetworkError
 from dcembed.reading import as_numbers, as_whole, check_places, show
 
 # `Array` and `Matrix` live in `dcembed.arrays`; they can still be had here.
-__all__ = ["Affine", "Array", "Matrix", "apply_affine", "check_affine"]
+__all__ = ["Affine", "Array", "Matrix", "apply_affine", "check_affine", "compressed"]
 
 # A block is stored sparse below this share of nonzeros: a dense product is faster above it.
 SPARSE_DENSITY = 0.2
+# A dense matrix of at least so many entries becomes sparse below this share: pruned weights come as dense ones.
+LARGE, PRUNED_DENSITY = 10_000, 0.1
+# Rows that are looked at before all entries are counted.
+SAMPLE_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +72,27 @@ def _as_block(block: Matrix, where: str) -> Matrix:
         block = sp.csr_array(block, dtype=np.float64)
         size = max(1, block.shape[0] * block.shape[1])
         return block if block.nnz < SPARSE_DENSITY * size else block.toarray()
-    return np.atleast_2d(as_numbers(block, where))
+    small = compressed(block)
+    return np.atleast_2d(as_numbers(block, where)) if small is None else small
+
+
+def compressed(block: Matrix) -> sp.csr_array | None:
+    """A large dense matrix of few nonzeros as a sparse one, without a copy of it; None for every other.
+
+    Examples
+    --------
+    >>> compressed(np.eye(200)).nnz
+    200
+    >>> compressed(np.ones((200, 200))), compressed(np.eye(3))
+    (None, None)
+    """
+    if not isinstance(block, np.ndarray) or block.ndim != 2 or block.size < LARGE or block.dtype.kind not in "fiu":
+        return None
+    some = block[:: max(len(block) // SAMPLE_ROWS, 1)]
+    if np.count_nonzero(some) > 0.5 * some.size or np.count_nonzero(block) >= PRUNED_DENSITY * block.size:
+        return None
+    turned = block.flags.f_contiguous and not block.flags.c_contiguous
+    return sp.csr_array(sp.csr_array(block.T).T if turned else block, dtype=np.float64)
 
 
 def check_affine(affine: Affine, name: str, sizes: Sequence[int]) -> None:

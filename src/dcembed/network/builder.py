@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
 from dcembed.network.activations import RELU, Activation
-from dcembed.network.affine import Affine
+from dcembed.network.affine import Affine, compressed
 from dcembed.network.growth import UNLIMITED, Growth, num_stored, product_size, stored
 from dcembed.network.network import Network
 from dcembed.reading import as_numbers, as_whole, check_places, require, require_all, require_iterable, show
@@ -82,7 +82,10 @@ class NetworkBuilder:
     def linear(self, value: Tensor, weight: Matrix, bias: Array | None = None) -> Tensor:
         """weight @ value + bias along the last axis; `weight` is (outputs, inputs)."""
         _require_tensors(value)
-        if sp.issparse(weight):
+        small = compressed(weight)
+        if small is not None:
+            weight = small
+        elif sp.issparse(weight):
             check_places(weight, "NetworkBuilder: weight")
         else:
             weight = as_numbers(weight, "NetworkBuilder: weight")

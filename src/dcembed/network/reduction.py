@@ -6,13 +6,13 @@ For each of k boxes, over the open units u (in the order of their stages) and th
 
     a = alpha x + gamma + links u,   u = psi(a) - tilt * a - height   stage by stage,     f = out_units u + out_slope x + out_constant.
 
-Boxes have different open units; within a stage they are padded to the same number by units without weight.
+Boxes have different open units; within a stage they are padded to the same number by units that are always zero.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -100,17 +100,21 @@ def reduce(network: Network, bounds: list[tuple[Array, Array]], k: int) -> Reduc
         largest=_in_slots(tangents, stages, "largest", k),
     )
     if not network.is_piecewise_linear:
-        tilt, height, steepest = (_in_slots(tangents, stages, name, k) for name in ("tilt", "height", "steepest"))
+        tilt, steepest = (_in_slots(tangents, stages, name, k) for name in ("tilt", "steepest"))
+        # A padded unit is the same in all boxes, and is taken out as a whole.
+        padding = [activation.value(np.array([OFF]))[0] for activation in network.activations]
+        height = _in_slots(tangents, stages, "height", k, padding)
         reduced = replace(reduced, tilt=tilt, height=height, steepest=steepest)
     for boxes in chunks_of_boxes(k, max((stage.num_rows for stage in network.stages), default=0) * (total + d)):
         _fill(network, [tangent.on(boxes) for tangent in tangents], edges, reduced, boxes)
     return reduced
 
 
-def _in_slots(tangents: list[Tangent], stages: tuple[slice, ...], name: str, k: int) -> Array:
-    """Something of all open units, in their slots: shape (k, u). What is in padded slots has no weight anywhere."""
+def _in_slots(tangents: list[Tangent], stages: tuple[slice, ...], name: str, k: int, padding: Sequence[float] | None = None) -> Array:
+    """Something of all open units, in their slots: shape (k, u); zero in padded slots, or what is given for them stage by stage."""
     values = np.zeros((k, stages[-1].stop if stages else 0))
-    for tangent, stage in zip(tangents, stages, strict=True):
+    for index, (tangent, stage) in enumerate(zip(tangents, stages, strict=True)):
+        values[:, stage] = 0.0 if padding is None else padding[index]
         box, unit, slot = open_slots(tangent.is_open, stage.start)
         values[box, slot] = getattr(tangent, name)[box, unit]
     return values

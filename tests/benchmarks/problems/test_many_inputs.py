@@ -12,7 +12,7 @@ from problems import quiet
 
 
 def test_sizes_are_read_and_built_by_their_seed():
-    assert len(many_inputs_sizes()) == 12
+    assert len(many_inputs_sizes()) == 15
     one, other = (build_many_inputs("784x16x3-inf", trial=1) for _ in range(2))
     network = one.embeddings[0].network
     assert (network.num_inputs, network.widths) == (784, (16, 16, 16))

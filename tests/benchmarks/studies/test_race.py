@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +21,8 @@ from benchmarks.problems.water import build_water
 from benchmarks.studies import case_runner, race_cases
 from benchmarks.studies.case_files import write_case
 from benchmarks.studies.race import hold, main, time_host
-from benchmarks.studies.race_cases import Case, find_cases, pooling_cases
+from benchmarks.studies.race_case import Case
+from benchmarks.studies.race_cases import find_cases, pooling_cases
 from benchmarks.studies.race_table import Contest, Lap, build_table, write_markdown
 from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
 
@@ -98,6 +102,14 @@ def test_integral_and_arrival_are_those_of_the_trace():
     assert "1.00" in shown
 
 
+def test_the_wider_level_is_reached_sooner():
+    lap = Lap(trace=((1.0, 2.0, -50.0), (3.0, 3.5, -99.2), (4.0, 5.0, -99.95)))
+    contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, 0.0, None, -100.0, 0.01)
+    assert (contest.wide_arrival(lap, 0), contest.wide_arrival(lap, 1)) == (3.0, 3.5)
+    assert contest.arrival(lap, 0) == 4.0
+    assert "3.000 / 3.500" in rendered(contest)
+
+
 def test_the_own_arrival_is_where_nearly_all_of_the_own_way_was_gone():
     lap = Lap(trace=((1.0, 2.0, -50.0), (3.0, 3.5, -96.0), (4.0, 5.0, -97.0), (6.0, 7.0, -100.0)))
     contest = Contest(Case("made", lambda: None, (), 10.0), {"dcembed": [lap]}, 0.0, None, -200.0, 0.01)
@@ -151,6 +163,23 @@ def test_a_case_whose_data_is_missing_is_left_out_and_the_others_run(monkeypatch
     assert "tiny" in shown
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list processes")
+def test_processes_that_still_run_are_counted():
+    # It counts to ten million, says so, and waits to be ended.
+    code = "import sys\nfor _ in range(10**7): pass\nprint('done', flush=True)\nsys.stdin.read()"
+    before = case_runner.processor_seconds()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        process.stdout.readline()
+        work = case_runner.running_seconds("self")
+        assert work > 0
+        during = case_runner.processor_seconds()
+        process.stdin.close()
+        process.wait()
+    assert during >= before + work
+    # What was counted while it ran is counted after it ended, and not twice.
+    assert case_runner.processor_seconds() == pytest.approx(during, abs=work)
+
+
 def test_the_host_is_timed_without_its_networks():
     assert time_host(TINY.build()) > 0
 
@@ -161,6 +190,10 @@ def test_cases_are_found_by_how_their_names_begin():
     assert {case.name.partition("-")[0] for case in find_cases([])} >= {"qp", "pooling"}
     assert {case.name.partition("-")[0] for case in find_cases(["integers"])} == {"routing", "dispatch", "lots"}
     assert [case.name for case in find_cases(["blocks-water-25"])] == ["blocks-water-25-0", "blocks-water-25-1", "blocks-water-25-2"]
+    assert [case.name for case in find_cases(["smooth-qp-tanh-64x3-0"])] == ["smooth-qp-tanh-64x3-0"]
+    assert {case.name.rpartition("-")[0] for case in find_cases(["process"])} == {"process-1", "process-4", "process-16"}
+    assert {case.name.split("-")[2] for case in find_cases(["smooth-integers"])} == {"dispatch", "lots"}
+    assert len(find_cases(["digits-cnn-28-gelu", "smooth-water-tanh-25"])) == 6
     assert {case.name for case in find_cases(["blocks-all"])} == {"blocks-all-100-0", "blocks-all-800-0"}
     with pytest.raises(ValueError, match="unknown case 'qp-6'; accepted: qp-8x3-0"):
         find_cases(["qp-6"])
@@ -198,6 +231,15 @@ def test_the_greedy_takes_part_where_it_applies():
     assert lap.status == "locally_solved"
     assert lap.objective <= -1
     assert lap.memory > 20
+
+
+def test_packages_take_part_where_networks_are_smooth():
+    pytest.importorskip("pyscipopt_ml")
+    (case,) = find_cases(["smooth-integers-dispatch-softplus-2-1"])
+    contest = hold(case, ("dcembed", "pyscipopt-ml"), before=None, repeats=1, time_limit=100.0)
+    (ours,), (theirs,) = contest.laps["dcembed"], contest.laps["pyscipopt-ml"]
+    assert theirs.status == "optimal"
+    assert theirs.objective == pytest.approx(ours.objective, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS, Region, runs_away
 from dcembed.engine.tangent.problem import tangent_problem
 from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
-from dcembed.engine.tangent.step import Tried, try_step
+from dcembed.engine.tangent.step import try_step
+from dcembed.engine.tangent.tried import Tried
 from dcembed.engine.workshop import Workshop, open_workshop
 from dcembed.result import Status
 from dcembed.run.clock import Clock
@@ -32,6 +33,8 @@ GROWTH, SHRINKAGE = 2.0, 0.3
 PROMISE_TOL = 1e-8
 # Steps in a row that are not taken before the walk ends.
 MAX_REJECTED = 2
+# A model that knows the curvature comes true in a box that is small enough.
+MAX_REJECTED_CURVED = 8
 
 
 def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: float = np.inf) -> Walk:
@@ -74,7 +77,8 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     radius = _next_radius(tried, candidate)
     if tried.improvement > POOR_SHARE * tried.promise:
         return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
-    if radius < SMALLEST_RADIUS or state.num_rejected + 1 == MAX_REJECTED:
+    most = MAX_REJECTED_CURVED if tried.is_funnelled else MAX_REJECTED
+    if radius < SMALLEST_RADIUS or state.num_rejected + 1 == most:
         return None
     return replace(state, region=region.around(state.point.w, radius), num_rejected=state.num_rejected + 1)
 

@@ -19,7 +19,8 @@ def solve_master(problem: Problem, workshop: Workshop, state: State, model: Tang
     rows = earlier_rows(model, problem.embedded.restrictions, state.region.box, state.num_cuts)
     if not state.needs_slack:
         solution = _solve_once(workshop, state, model, rows, penalty.hardened())
-        if solution.status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        # An interior point may take what is infeasible for unbounded.
+        if solution.status not in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED, SolveStatus.FAILED):
             return solution, rows
     return _solve_once(workshop, state, model, rows, penalty), rows
 

@@ -28,6 +28,8 @@ class State:
         The best feasible point of this walk.
     multipliers, row_multipliers
         The largest multipliers of the last masters, and those of all restrictions in the last one, shape (s,).
+    funnel
+        How far curved models may miss their rows, see `funnel.py`; None before the first step.
     fruitful_radius
         Radius of the last box in which a step was taken.
     num_rejected
@@ -45,6 +47,7 @@ class State:
     best: Point | None
     multipliers: tuple[float, ...] = ()
     row_multipliers: Array | None = None
+    funnel: float | None = None
     fruitful_radius: float = SMALLEST_RADIUS
     num_rejected: int = 0
     tangents: tuple[Majorant, ...] = ()

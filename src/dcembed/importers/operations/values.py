@@ -58,8 +58,9 @@ def transform(builder: NetworkBuilder, value: Value, matrix: Matrix, shape: Sequ
 def pick(builder: NetworkBuilder, value: Tensor, entries: Array, fill: float = 0.0) -> Tensor:
     """The entries of `value` with these numbers (row-major order), in the shape of `entries`; `fill` where the number is -1."""
     size = value.affine.num_rows
+    # Before they are copied: what is repeated takes no room until then.
+    builder.growth.check(np.size(entries), f"A value of shape {np.shape(entries)}")
     numbers = np.asarray(entries).reshape(-1)
-    builder.growth.check(numbers.size, f"A value of shape {np.shape(entries)}")
     if numbers.size == size and np.array_equal(numbers, np.arange(size)):
         return builder.reshape(value, np.shape(entries))
     taken = numbers >= 0

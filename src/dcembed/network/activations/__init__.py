@@ -5,7 +5,8 @@ A new activation is one entry of `smooth.py`: its value, its first two derivativ
 """
 
 from dcembed.network.activations.activation import Activation
+from dcembed.network.activations.numerical import activation_from
 from dcembed.network.activations.relu import RELU
 from dcembed.network.activations.table import ACTIVATIONS, find_activation
 
-__all__ = ["ACTIVATIONS", "RELU", "Activation", "find_activation"]
+__all__ = ["ACTIVATIONS", "RELU", "Activation", "activation_from", "find_activation"]

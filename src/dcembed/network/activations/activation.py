@@ -42,6 +42,8 @@ class Activation:
         What tells it from others of its name.
     period
         After which `slope` repeats itself; breaks are those of one period then, from 0 on. None for most.
+    margin
+        By how much values and slopes may go beyond what breaks and signs say, for functions that are known on a grid alone.
     made_by
         A function and the arguments with which it gives this activation again, in this and in other processes.
     """
@@ -54,6 +56,7 @@ class Activation:
     signs: tuple[int, ...] = field(default=(1,), compare=False, repr=False)
     parameters: tuple[float, ...] = ()
     period: float | None = field(default=None, compare=False, repr=False)
+    margin: float = field(default=0.0, compare=False, repr=False)
     made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = field(default=None, compare=False, repr=False)
 
     def __reduce__(self) -> str | tuple[Any, ...]:

@@ -16,8 +16,11 @@ from dcembed.network.activations.activation import Activation
 from dcembed.network.activations.ranges import value_range
 from dcembed.network.activations.relu import RELU
 
-# Cells of the grid, an even number, and how often the place where a line touches is halved further.
+# Cells of the grid, an even number, how often ends of chords are looked for on finer ones, and those in cells of the one before.
 CELLS = 16
+REFINEMENTS = 3
+FINER = np.linspace(-1.0, 1.0, 5)
+# How often the place where a line touches is halved further.
 HALVINGS = 12
 # Relative to the numbers that are added up: more than their rounding.
 MARGIN = 1e-15
@@ -52,6 +55,8 @@ def enclose(activation: Activation, low: Array, high: Array) -> Band:
     inside = np.where(usual, low, 0.0), np.where(usual, high, 1.0)
     lower, drop = _line_below(activation, *inside, 1.0)
     upper, lift = _line_below(activation, *inside, -1.0)
+    if activation.margin:
+        drop, lift = drop - activation.margin, lift - activation.margin
     if usual.all():
         return Band(lower, drop, -upper, -lift)
     least, most = value_range(activation, low, high)
@@ -71,15 +76,15 @@ def _line_below(activation: Activation, low: Array, high: Array, sign: float) ->
     if activation.period is not None:
         return _below_periodic(activation, low, high, sign)
     if activation.is_convex:
-        return _tangent(activation, low, high) if sign > 0 else _chord(activation, low, high, sign)
+        return _tangent(activation, low, high, sign) if sign > 0 else _chord(activation, low, high, sign)
     flat = low.reshape(-1), high.reshape(-1)
     slope, constant = _across_breaks(activation, *flat, sign)
     return slope.reshape(low.shape), constant.reshape(low.shape)
 
 
-def _tangent(activation: Activation, low: Array, high: Array) -> tuple[Array, Array]:
+def _tangent(activation: Activation, low: Array, high: Array, sign: float) -> tuple[Array, Array]:
     middle = 0.5 * (low + high)
-    slope, value = activation.slope(middle), activation.value(middle)
+    slope, value = sign * activation.slope(middle), sign * activation.value(middle)
     return slope, _outward(value - slope * middle, value, slope * middle)
 
 
@@ -114,28 +119,53 @@ def _below_periodic(activation: Activation, low: Array, high: Array, sign: float
 
 
 def _across_breaks(activation: Activation, low: Array, high: Array, sign: float) -> tuple[Array, Array]:
-    """For intervals (n,) that may have breaks inside."""
-    slope = _envelope_slope(activation, low, high, sign)
-    return slope, _least_gap(activation, low, high, sign, slope)
+    """For intervals (n,) that may have breaks inside; those that have none are on one piece."""
+    at = np.array(activation.breaks)
+    first, last = np.searchsorted(at, low, side="right"), np.searchsorted(at, high, side="left")
+    bend = sign * np.array(activation.signs)[np.minimum(first, len(activation.signs) - 1)]
+    slope, constant = _chord(activation, low, high, sign)
+    tangent = np.flatnonzero((first == last) & (bend > 0))
+    slope[tangent], constant[tangent] = _tangent(activation, low[tangent], high[tangent], sign)
+    mixed = np.flatnonzero(first < last)
+    if mixed.size:
+        slope[mixed] = _envelope_slope(activation, low[mixed], high[mixed], sign)
+        constant[mixed] = _least_gap(activation, low[mixed], high[mixed], sign, slope[mixed])
+    return slope, constant
 
 
 def _envelope_slope(activation: Activation, low: Array, high: Array, sign: float) -> Array:
-    """The slope in the middle of the convex envelope of sign * phi, on a grid."""
-    share = np.linspace(0.0, 1.0, CELLS + 1)
-    values = sign * activation.value(low[:, None] + (high - low)[:, None] * share)
-    half = CELLS // 2
-    centre = values[:, half]
-    pairs = np.meshgrid(np.arange(half), np.arange(half + 1, CELLS + 1), indexing="ij")
-    left, right = (side.reshape(-1) for side in pairs)
-    weight = (right - half) / (right - left)
-    # The chord that is lowest in the middle, or the tangent there if none is below phi.
-    heights = weight * values[:, left] + (1.0 - weight) * values[:, right]
-    lowest = heights.argmin(axis=1)
-    row = np.arange(low.size)
-    width = np.where(high > low, high - low, 1.0)
-    chord = (values[row, right[lowest]] - values[row, left[lowest]]) / (width * (share[right[lowest]] - share[left[lowest]]))
-    tangent = sign * activation.slope(0.5 * (low + high))
-    return np.where((heights[row, lowest] < centre) & (high > low), chord, tangent)
+    """The slope in the middle of the convex envelope of sign * phi: of the chord that is lowest there, or of the tangent if none is below phi.
+
+    The ends of the chord are found on a grid, and then on finer ones around them.
+    """
+    middle = 0.5 * (low + high)
+    slope, height = sign * activation.slope(middle), sign * activation.value(middle)
+    share = np.linspace(0.0, 1.0, CELLS // 2 + 1)[:-1]
+    left = low[:, None] + (middle - low)[:, None] * share
+    right = high[:, None] + (middle - high)[:, None] * share
+    step = (high - low) / CELLS
+    for _ in range(REFINEMENTS):
+        lowest, start, end, steep = _lowest_chord(activation, left, right, middle, sign)
+        is_below = (lowest < height) & (high > low)
+        slope, height = np.where(is_below, steep, slope), np.where(is_below, lowest, height)
+        left = np.clip(start[:, None] + step[:, None] * FINER, low[:, None], middle[:, None] - 0.1 * step[:, None])
+        right = np.clip(end[:, None] + step[:, None] * FINER, middle[:, None] + 0.1 * step[:, None], high[:, None])
+        step = step * (FINER[1] - FINER[0])
+    return slope
+
+
+def _lowest_chord(activation: Activation, left: Array, right: Array, middle: Array, sign: float) -> tuple[Array, Array, Array, Array]:
+    """Of all chords between points to the left and to the right (n, m) of the middle, the lowest there: its height, its ends and its slope."""
+    one, other = sign * activation.value(left), sign * activation.value(right)
+    width = right[:, None, :] - left[:, :, None]
+    weight = (right - middle[:, None])[:, None, :] / np.where(width > 0, width, 1.0)
+    heights = (weight * one[:, :, None] + (1.0 - weight) * other[:, None, :]).reshape(middle.size, -1)
+    lowest, row = heights.argmin(axis=1), np.arange(middle.size)
+    start, end = np.divmod(lowest, right.shape[1])
+    steep = (other[row, end] - one[row, start]) / np.where(
+        width.reshape(middle.size, -1)[row, lowest] > 0, right[row, end] - left[row, start], 1.0
+    )
+    return heights[row, lowest], left[row, start], right[row, end], steep
 
 
 def _least_gap(activation: Activation, low: Array, high: Array, sign: float, slope: Array) -> Array:

@@ -69,7 +69,7 @@ def unit_of(activation: Activation, number: int) -> Activation:
 
 def is_convex_unit(activation: Activation) -> bool:
     """Whether it is convex, nondecreasing and nonnegative itself."""
-    return convex_parts(activation).parts[0].unit is activation
+    return convex_parts(activation).parts[0].unit == activation
 
 
 def _whole(activation: Activation) -> ConvexParts | None:

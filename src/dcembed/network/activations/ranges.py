@@ -25,7 +25,7 @@ def value_range(activation: Activation, low: Array, high: Array) -> tuple[Array,
     for place in activation.extremes:
         is_in, value = holds(activation, place, low, high), activation.value(np.array([place]))[0]
         least, most = np.where(is_in, np.minimum(least, value), least), np.where(is_in, np.maximum(most, value), most)
-    return least, most
+    return (least, most) if activation.margin == 0.0 else (least - activation.margin, most + activation.margin)
 
 
 def slope_range(activation: Activation, low: Array, high: Array) -> tuple[Array, Array]:
@@ -49,7 +49,7 @@ def slope_range(activation: Activation, low: Array, high: Array) -> tuple[Array,
         is_right_in = is_in & (place < high) if activation.period is None else is_in
         for inside, slope in ((is_left_in, left), (is_right_in, right)):
             least, most = np.where(inside, np.minimum(least, slope), least), np.where(inside, np.maximum(most, slope), most)
-    return least, most
+    return (least, most) if activation.margin == 0.0 else (least - activation.margin, most + activation.margin)
 
 
 def _left_of_breaks(activation: Activation, a: Array) -> Array:

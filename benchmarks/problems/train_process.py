@@ -1,0 +1,73 @@
+"""Train the surrogates of the process problem: `python -m benchmarks.problems.train_process tank flash`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+
+import numpy as np
+import torch
+
+from benchmarks.problems.perceptron import build_perceptron
+from benchmarks.problems.process_units import RANGES, UNITS, WIDTHS, unit_path
+from benchmarks.problems.qp import NETWORKS
+from benchmarks.problems.train_qp import named_weights
+from dcembed import Network, save_network
+from dcembed.network.activations import find_activation
+
+NUM_STEPS, BATCH = 10_000, 1_000
+FIRST_RATE, LAST_RATE = 5e-3, 2e-5
+NUM_TRAINING, NUM_VALIDATION = 100_000, 20_000
+
+
+def train(name: str, num_steps: int = NUM_STEPS) -> tuple[np.ndarray, Network]:
+    """Mean squared errors of all outputs on fresh points, as shares of their variances, and the network after the last step."""
+    torch.manual_seed(list(UNITS).index(name))
+    low, high = RANGES[name]
+    points = np.random.default_rng(0).uniform(low, high, (NUM_TRAINING + NUM_VALIDATION, low.size))
+    values = UNITS[name](points)
+    middle, scale = values.mean(axis=0), values.std(axis=0)
+    centre, radius = (low + high) / 2, (high - low) / 2
+    x, y = (torch.from_numpy(part).float() for part in ((points - centre) / radius, (values - middle) / scale))
+    model = _fit(x[:NUM_TRAINING], y[:NUM_TRAINING], num_steps)
+    with torch.no_grad():
+        error = ((model(x[NUM_TRAINING:]) - y[NUM_TRAINING:]) ** 2).mean(dim=0).numpy()
+    weights = named_weights(model) | {"mean": centre, "std": radius}
+    last = f"{len(WIDTHS) + 1}"
+    weights[f"W{last}"], weights[f"b{last}"] = scale[:, None] * weights[f"W{last}"], scale * weights[f"b{last}"] + middle
+    return error, build_perceptron(weights, find_activation("tanh"))
+
+
+def _fit(x: torch.Tensor, y: torch.Tensor, num_steps: int) -> torch.nn.Sequential:
+    """A model of scaled inputs and outputs."""
+    sizes = [x.shape[1], *WIDTHS]
+    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.Tanh())]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTHS[-1], y.shape[1]))
+    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
+    for _ in range(num_steps):
+        batch = torch.randint(0, len(x), (BATCH,))
+        loss = ((model(x[batch]) - y[batch]) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    return model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(UNITS), help="tank, flash (default: both)")
+    parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    NETWORKS.mkdir(exist_ok=True)
+    for name in arguments.names:
+        error, network = train(name, arguments.steps)
+        save_network(network, unit_path(name))
+        shares = ", ".join(f"{share:.1e}" for share in error)
+        print(f"process {name}: validation error {shares} of the variance, saved to {unit_path(name).name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Read .keras and .h5 files without running what is in them.
+
+The description of the model is checked and rebuilt first (`keras_config`), and the weights are looked at (`keras_weights`). Keras then makes
+the model of what was accepted, which is read as a live one and compared with it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from dcembed.errors import DcembedError, NetworkError
+from dcembed.importers.archives import DAMAGES, check_entries
+from dcembed.importers.keras_backend import keras
+from dcembed.importers.keras_config import Cleaning, clean_model
+from dcembed.importers.keras_legacy import modernize
+from dcembed.importers.keras_sizes import Limits, limits_of
+from dcembed.importers.keras_weights import make_initializer, read_shapes
+
+DESCRIPTION, WEIGHTS = "config.json", "model.weights.h5"
+# Letters of what Keras says of a file that a message shows.
+MOST_SHOWN = 300
+
+
+def read_file(path: Path) -> tuple[Any, Limits]:
+    """The model in a file, and how large its values may become."""
+    try:
+        return _read_archive(path) if path.suffix.lower() == ".keras" else _read_whole(path)
+    except DcembedError:
+        raise
+    except (*DAMAGES, RecursionError) as error:
+        raise NetworkError(
+            f"{path} cannot be read: {type(error).__name__}: {_shorten(error)}. It is damaged, or of another kind; save the model again with "
+            "model.save('name.keras'), or open it yourself and pass the live model."
+        ) from error
+
+
+def _read_archive(path: Path) -> tuple[Any, Limits]:
+    with zipfile.ZipFile(path) as archive:
+        entries = {entry.filename: entry for entry in archive.infolist() if entry.filename in (DESCRIPTION, WEIGHTS)}
+        if len(entries) < 2:
+            raise NetworkError(f"{path} is not a Keras file: it holds no {DESCRIPTION if DESCRIPTION not in entries else WEIGHTS}.")
+        check_entries(list(entries.values()), path)
+        description, weights = json.loads(archive.read(entries[DESCRIPTION])), archive.read(entries[WEIGHTS])
+    shapes, count = read_shapes(io.BytesIO(weights), path)
+    limits = limits_of(count)
+    cleaned = clean_model(description, Cleaning(path, make_initializer(shapes, path), limits.values))
+    model = keras.saving.deserialize_keras_object(cleaned, safe_mode=True)
+    _check_built(model, path)
+    with tempfile.TemporaryDirectory() as folder:
+        # Keras reads weights from files.
+        target = Path(folder) / WEIGHTS
+        target.write_bytes(weights)
+        model.load_weights(str(target))
+    return model, limits
+
+
+def _read_whole(path: Path) -> tuple[Any, Limits]:
+    """An HDF5 file with the description of the model as an attribute, as older versions save them."""
+    shapes, count = read_shapes(path, path)
+    with h5py.File(path, "r") as file:
+        text = file.attrs.get("model_config")
+    if text is None:
+        raise NetworkError(
+            f"{path} holds weights without a description of the model. Build the model, call model.load_weights('{path.name}'), and pass it."
+        )
+    description = modernize(json.loads(text), path)
+    limits = limits_of(count)
+    cleaned = clean_model(description, Cleaning(path, make_initializer(shapes, path), limits.values))
+    kind = keras.Sequential if cleaned["class_name"] == "Sequential" else keras.Model
+    model = kind.from_config(cleaned["config"])
+    _check_built(model, path)
+    model.load_weights(str(path))
+    return model, limits
+
+
+def _check_built(model: Any, path: Path) -> None:
+    if not model.built:
+        raise NetworkError(f"The Keras model in {path} was saved before it had weights. Build and train it, then save it.")
+
+
+def _shorten(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or "no reason is given"
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " ..."
