@@ -361,7 +361,7 @@ def test_other_pickles_stay_closed(tmp_path):
     torch.save(make_model(), tmp_path / "module.pth")
     (tmp_path / "plain.pt").write_bytes(pickle.dumps(Payload(tmp_path / "made")))
     for name in ("state.pt", "module.pth", "plain.pt"):
-        with pytest.raises(InputError, match=r"is not opened: .* a pickle runs code.*live model.*ONNX.*dcembed\.save_network"):
+        with pytest.raises(InputError, match=r"is not opened: .* a pickle runs code.*live model.*dcembed\.save_network.*ONNX"):
             load_network(tmp_path / name)
     assert not (tmp_path / "made").exists()
 
