@@ -167,15 +167,16 @@ def test_a_case_whose_data_is_missing_is_left_out_and_the_others_run(monkeypatch
 def test_processes_that_still_run_are_counted():
     # It counts to ten million, says so, and waits to be ended.
     code = "import sys\nfor _ in range(10**7): pass\nprint('done', flush=True)\nsys.stdin.read()"
-    before = case_runner.processor_seconds()
+    # Solvers of other tests may still run.
+    others, before = case_runner.running_seconds("self"), case_runner.processor_seconds()
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
-        work = case_runner.running_seconds("self")
+        work = case_runner.running_seconds("self") - others
         assert work > 0
         during = case_runner.processor_seconds()
         process.stdin.close()
         process.wait()
-    assert during >= before + work
+    assert during >= before + 0.9 * work
     # What was counted while it ran is counted after it ended, and not twice.
     assert case_runner.processor_seconds() == pytest.approx(during, abs=work)
 
