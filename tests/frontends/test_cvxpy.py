@@ -69,8 +69,7 @@ def test_a_problem_gives_what_its_matrix_form_gives(case):
     assert result.is_feasible
     assert verify(result.program, result.embeddings, result.x).violation <= 1e-5
     sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
-    # Rows hold to 1e-5, and so do objectives that they decide.
-    assert value == problem.value == pytest.approx(sign * expected.objective, abs=1e-5)
+    assert value == problem.value == pytest.approx(sign * expected.objective, abs=1e-6)
     assert result.objective == pytest.approx(value, abs=1e-6)
     assert problem.status == "locally_solved"
     assert all(constraint.violation().max() <= 1e-5 for constraint in problem.constraints)

@@ -168,7 +168,7 @@ def test_processes_that_still_run_are_counted():
     # It counts to ten million, says so, and waits to be ended.
     code = "import sys\nfor _ in range(10**7): pass\nprint('done', flush=True)\nsys.stdin.read()"
     # Solvers of other tests may still run.
-    others, before = case_runner.running_seconds("self"), case_runner.processor_seconds()
+    before, others = case_runner.processor_seconds(), case_runner.running_seconds("self")
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         work = case_runner.running_seconds("self") - others
@@ -176,7 +176,7 @@ def test_processes_that_still_run_are_counted():
         during = case_runner.processor_seconds()
         process.stdin.close()
         process.wait()
-    assert during >= before + 0.9 * work
+    assert during >= before + work
     # What was counted while it ran is counted after it ended, and not twice.
     assert case_runner.processor_seconds() == pytest.approx(during, abs=work)
 

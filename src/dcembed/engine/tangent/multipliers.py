@@ -22,8 +22,6 @@ from dcembed.sparse import add, dense_row, row_numbers, rows_from
 
 # Masters whose multipliers count, and how far above them the penalty is.
 NUM_REMEMBERED, HEADROOM = 4, 2.0
-# A gradient of the objective counts for no less than this share of its change over the range of a column.
-NEARBY = 1e-3
 # By how much a single master may raise it.
 MAX_GROWTH = 10.0
 
@@ -41,22 +39,12 @@ def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
     if problem.options.initial_penalty is not None:
         return problem.options.initial_penalty
     rows = add(problem.embedded.restrictions.linear, rows_from(slope, 1))
-    objective = np.maximum(np.abs(problem.embedded.host.gradient(w) + dense_row(slope, 0)), NEARBY * _change_nearby(problem))
+    objective = problem.embedded.host.gradient(w) + dense_row(slope, 0)
     row_of = row_numbers(rows)
     size = np.bincount(row_of, rows.data**2, minlength=rows.shape[0])
     change = np.bincount(row_of, (rows.data != 0) * objective[rows.indices] ** 2, minlength=rows.shape[0])
     known = (size > 0) & (change > 0) & np.isfinite(problem.embedded.restrictions.rhs)
     return float(np.median(np.sqrt(change[known] / size[known]))) if known.any() else 1.0
-
-
-def _change_nearby(problem: Problem) -> Array:
-    """By how much the gradient of the host's objective changes over the range of each column: at the host's optimum it says nothing."""
-    quadratic, (lb, ub) = problem.embedded.host.quadratic, problem.box
-    if quadratic is None:
-        return np.zeros(lb.size)
-    width = np.where(np.isfinite(ub - lb), ub - lb, 1.0)
-    change: Array = quadratic.diagonal() * width
-    return change
 
 
 def largest_multiplier(problem: Problem, solution: Solution, rows: CutPool, penalty: float) -> float:

@@ -46,7 +46,7 @@ def solve_around(problem: Problem, workshop: Workshop, state: State) -> Solved:
     model = build_model(state.tangents, tangents, problem.embedded.restrictions, state.point.w, state.region.box)
     solution, rows = solve_master(problem, workshop, state, model, penalty)
     is_funnelled = tangents.bend is not None and needs_funnel(problem.embedded)
-    if is_funnelled or not _promises(problem, state, tangents, solution, penalty):
+    if is_funnelled or (tangents.bend is not None and not _promises(problem, state, tangents, solution, penalty)):
         penalty = _sufficient(problem, solution, rows, penalty)
     known = replace(
         state,
