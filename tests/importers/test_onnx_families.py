@@ -415,6 +415,20 @@ WRITTEN_OUT = {
         ],
         {"gelu_tanh"},
     ),
+    "GELU tanh of a multiple": (
+        [
+            node("Mul", "x two", "z"),
+            node("Pow", "z three", "c"),
+            node("Mul", "c cubic", "k"),
+            node("Add", "z k", "s"),
+            node("Mul", "s slope", "u"),
+            node("Tanh", "u", "t"),
+            node("Add", "t one", "a"),
+            node("Mul", "z a", "h"),
+            node("Mul", "h half"),
+        ],
+        {"gelu_tanh"},
+    ),
     "Mish": ([node("Softplus", "x", "p"), node("Tanh", "p", "t"), node("Mul", "x t")], {"mish"}),
     "HardSwish": (
         [node("Add", "x three", "a"), node("Clip", "a zero six", "c"), node("Mul", "x c", "m"), node("Div", "m six")],
