@@ -156,6 +156,7 @@ _curved("F.softmax", lambda m, x: F.softmax(x, dim=-1))
 _curved("Tensor.softmax", lambda m, x: x.softmax(1))
 _curved("F.log_softmax", lambda m, x: F.log_softmax(x, dim=-1))
 _curved("F.softmin", lambda m, x: F.softmin(x, dim=-1))
+_curved("logit", lambda m, x: torch.logit(0.1 + 0.8 * torch.sigmoid(x)) + torch.logit(0.01 * x + 0.5, eps=1e-3))
 _curved("logsumexp", lambda m, x: torch.logsumexp(x, 1, keepdim=True))
 _curved("logaddexp", lambda m, x: torch.logaddexp(x[:, :2], x[:, 2:4]))
 
@@ -172,6 +173,11 @@ _curved("softsign written out", lambda m, x: x / (1 + x.abs()))
 _curved("logistic written out", lambda m, x: 1 / (1 + torch.exp(-x)))
 _curved("softplus written out", lambda m, x: torch.log(1 + torch.exp(x)))
 _curved("learned swish", lambda m, x: x * torch.sigmoid(m.beta * x), beta=lambda: nn.Parameter(torch.tensor(1.3)))
+
+_apply("rectifier by where", lambda m, x: torch.where(x > 0, x, 0.1 * x) + torch.where(x < 1.0, 1.0, x))
+_apply("rectifier by a mask", lambda m, x: x * (x > 0) + (x > 0).to(x.dtype) * x)
+_apply("masked_fill by a comparison", lambda m, x: x.masked_fill(x < 0, 0.0))
+_curved("ELU by where", lambda m, x: torch.where(x > 0, x, torch.exp(x) - 1))
 
 # Arithmetic.
 
@@ -262,6 +268,9 @@ _apply("F.max_pool2d", lambda m, x: F.max_pool2d(x, 2), (2, 4, 4))
 _apply("F.avg_pool2d", lambda m, x: F.avg_pool2d(x, 2, padding=1), (2, 4, 4))
 _apply("F.adaptive_avg_pool2d", lambda m, x: F.adaptive_avg_pool2d(x, (1, 2)), (2, 4, 4))
 _apply("F.adaptive_max_pool2d", lambda m, x: F.adaptive_max_pool2d(x, (1, 2)), (2, 4, 4))
+
+_smooth("LPPool1d", lambda: nn.LPPool1d(2, 3), (2, 6))
+_smooth("LPPool2d", lambda: nn.LPPool2d(2, 2), (1, 4, 4))
 
 # Normalization.
 
@@ -384,6 +393,29 @@ _apply("diff", lambda m, x: torch.diff(x, dim=1))
 _curved("norm 2", lambda m, x: torch.linalg.vector_norm(x, dim=1, keepdim=True) + x.norm(dim=1, keepdim=True))
 _curved("prod", lambda m, x: x.prod(1, keepdim=True), (3,))
 _curved("var and std", lambda m, x: x.var(1, keepdim=True) + (x + torch.arange(5.0)).std(1, keepdim=True))
+
+_apply("sort", lambda m, x: torch.sort(x, 1).values - x.sort(dim=1, descending=True)[0])
+_apply("topk", lambda m, x: torch.topk(x, 3, 1).values + x.topk(3, largest=False).values)
+_apply("median", lambda m, x: x.median(1, keepdim=True).values + torch.kthvalue(x, 2, 1, True).values)
+_apply("GroupSort", lambda m, x: m.linear(x).reshape(-1, 3, 2).sort(-1).values.flatten(1), linear=lambda: nn.Linear(5, 6))
+_apply("running extremes", lambda m, x: x.cummax(1).values - torch.cummin(x, 1).values)
+_curved("logcumsumexp", lambda m, x: torch.logcumsumexp(x, 1))
+_curved("cumprod", lambda m, x: torch.cumprod(x, 1))
+_curved("distances", lambda m, x: torch.cdist(x, m.centres), centres=lambda: torch.randn(3, 5))
+_curved("radial basis", lambda m, x: torch.exp(-((x[:, None] - m.centres) ** 2).sum(-1)), centres=lambda: torch.randn(3, 5))
+
+# Graphs: sums into places.
+
+_apply(
+    "scatter_add",
+    lambda m, x: torch.zeros_like(x).scatter_add(1, m.place.expand(len(x), -1), x),
+    place=lambda: torch.tensor([[0, 2, 2, 1, 0]]),
+)
+_apply("index_add", lambda m, x: torch.zeros_like(x).index_add(1, m.place, 2 * x), place=lambda: torch.tensor([0, 2, 2, 1, 0]))
+_apply("scatter", lambda m, x: torch.ones_like(x).scatter(1, m.place.expand(len(x), -1), x[:, :2]), place=lambda: torch.tensor([[4, 2]]))
+_apply(
+    "sparse matrix", lambda m, x: torch.sparse.mm(m.matrix.to_sparse(), x.t()).t(), matrix=lambda: torch.eye(5) + torch.ones(5, 5).tril(-3)
+)
 
 # Layers that do nothing at inference, and constants.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -80,3 +81,23 @@ def test_stages_that_nothing_uses_are_dropped():
 def test_shapes_that_do_not_fit_are_named(operation, text):
     with pytest.raises(NetworkError, match="^" + re.escape(text) + "$"):
         build(operation)
+
+
+def test_a_stage_can_be_read_back():
+    builder = NetworkBuilder((2,))
+    builder.relu(builder.shift(builder.input, [1.0, -1.0]))
+    affine, activation = builder.stage(1)
+    assert affine.bias.tolist() == [1.0, -1.0]
+    assert activation.name == "relu"
+
+
+def test_what_went_into_a_head_stays_with_its_value_through_reshapes():
+    builder = NetworkBuilder((2, 3))
+    value = dataclasses.replace(builder.relu(builder.input), logits=builder.input)
+    assert builder.reshape(value, (6,)).logits.shape == (6,)
+    assert builder.shift(value, 1.0).logits is None
+
+
+def test_a_stage_of_no_units_is_none():
+    network = build(lambda b, x: b.concat([b.relu(b.reshape(b.linear(x, np.zeros((0, 3))), (0,))), x]))
+    assert network.stages == ()

@@ -27,10 +27,6 @@ _ADVICE: tuple[tuple[str, str], ...] = (
         "or use a continuous layer in its place (clamp, soft shrinkage, hard sigmoid, softmax) and retrain.",
     ),
     (
-        r"sort|topk|median|quantile",
-        "Of sorting only the ends can be embedded: use the largest and the smallest entry (max, min) where they do.",
-    ),
-    (
         r"complex|fft|fourier",
         "Complex numbers are not known here: a Fourier transform of a real value is a linear map, so write it as two products with constant "
         "matrices.",

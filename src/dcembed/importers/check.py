@@ -135,8 +135,10 @@ def magnitude(network: Network, points: Array) -> Array:
         carried.append(_carry(network.activations[index], before[index], total) if index < len(before) else total)
     smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
     usual = smaller[np.isfinite(smaller) & is_inside(network, points)]
-    # A single point near a pole does not count for all others.
-    floor = min(FLOOR * usual.max(initial=0.0), float(np.median(usual)) / FLOOR if usual.size else 0.0)
+    floor = FLOOR * usual.max(initial=0.0)
+    if is_partial(network) and usual.size:
+        # A single point near a pole does not count for all others.
+        floor = min(floor, float(np.median(usual)) / FLOOR)
     enough: Array = np.maximum(smaller, floor)
     return enough
 

@@ -15,17 +15,16 @@ from dcembed.errors import DcembedError, ImportMismatchError, InputError, Networ
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS
 from dcembed.importers.check import Forward, check, draw_points
-from dcembed.importers.lowering import UNKNOWN, Lowering
+from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.torch_arguments import Arguments, Shapes, read_arguments
 from dcembed.importers.torch_copy import copy_module
-from dcembed.importers.torch_outputs import choose_outputs, find_rows, flatten
+from dcembed.importers.torch_outputs import choose_outputs, drop_heads, find_rows, flatten, join, output_names, read_output
 from dcembed.importers.torch_places import Places, has_layers
 from dcembed.importers.torch_recorder import Recorder, refuse
 from dcembed.importers.torch_rounding import softplus_error
 from dcembed.importers.torch_shapes import find_shapes
 from dcembed.importers.torch_watch import plain_torch
-from dcembed.network.builder import Tensor
 from dcembed.network.network import Network
 
 ACCEPTED = f'the layers and functions in the page "What goes in" of the documentation, {len(OPERATORS)} operators of torch in all'
@@ -74,11 +73,12 @@ def _load(model: nn.Module, request: Request, dtype: torch.dtype) -> Network:
     depends = [isinstance(leaf, torch.Tensor) and recorder.memory.holds(leaf) for leaf in leaves]
     chosen = choose_outputs(returned, depends, request)
     lowering.raise_problems()
-    values = [_output(recorder, leaves[place], depends[place]) for place in chosen]
-    network = lowering.finish(_join(lowering, values))
+    names = output_names(returned)
+    values = [read_output(recorder.memory, leaves[place], names[place]) for place in chosen]
+    network = lowering.finish(join(lowering.builder, values))
     forward = _forward(model, arguments, shapes, dtype, chosen)
     _check(network, forward, "float32" if recorder.rounds or dtype is torch.float32 else "float64")
-    return network if not request.logits else lowering.finish(_join(lowering, _drop_heads(lowering, values)))
+    return network if not request.logits else lowering.finish(join(lowering.builder, drop_heads(lowering.builder, values)))
 
 
 def _record(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype) -> tuple[Lowering, Recorder, Any]:
@@ -94,7 +94,7 @@ def _record(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch
         recorder.memory.write(tensor, ops.pick(lowering.builder, lowering.builder.input, numbers))
         start += tensor.numel()
     try:
-        with plain_torch(dtype), places.followed(), recorder:
+        with plain_torch(), places.followed(), recorder:
             returned = arguments.call(model, inputs, dtype)
     except DcembedError:
         raise
@@ -122,35 +122,9 @@ def _explain(error: Exception, module: nn.Module | None) -> str | None:
     return None
 
 
-def _output(recorder: Recorder, leaf: Any, depends: bool) -> Tensor:
-    if not depends:
-        raise NetworkError("An output of the torch model does not depend on its input. Choose others by outputs=.")
-    value = recorder.memory.read(leaf)
-    if value is UNKNOWN:
-        raise NetworkError(
-            "An output of the torch model holds places of entries (of a maximum, say), which jump. Choose the others by outputs=."
-        )
-    return ops.as_tensor(value)
-
-
-def _join(lowering: Lowering, values: list[Tensor]) -> Tensor:
-    flat = [lowering.builder.reshape(value, (-1,)) for value in values]
-    return flat[0] if len(flat) == 1 else lowering.builder.concat(flat)
-
-
-def _drop_heads(lowering: Lowering, values: list[Tensor]) -> list[Tensor]:
-    dropped = [ops.drop_head(lowering.builder, value) for value in values]
-    if all(value is None for value in dropped):
-        raise InputError(
-            'load_network: outputs="logits" asks for what goes into a last sigmoid, softmax or log-softmax, but the torch model does not '
-            "end in one. Leave it out."
-        )
-    return [value if head is None else head for value, head in zip(values, dropped, strict=True)]
-
-
 def _forward(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dtype, chosen: list[int]) -> Forward:
     def run(points: Array) -> Any:
-        with plain_torch(dtype):
+        with plain_torch():
             return arguments.call(model, arguments.split(points, shapes, dtype), dtype)
 
     return lambda points: find_rows(run, points, chosen)

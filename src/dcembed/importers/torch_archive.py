@@ -30,6 +30,10 @@ DTYPES = {
 }
 
 
+# Bytes of code in one member.
+MOST_TEXT = 16 * 2**20
+
+
 @dataclass(frozen=True)
 class Archive:
     """The members of an archive, by their names without the folder."""
@@ -67,9 +71,12 @@ def list_members(path: Path) -> frozenset[str]:
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
-    """Torch stores members as they are; what is compressed could be of any size."""
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise NetworkError(f"{path} holds '{info.filename}' compressed, which torch never writes. Save the model again with torch.")
+    """Torch compresses text alone; what is compressed could otherwise be of any size."""
+    if info.compress_type != zipfile.ZIP_STORED and info.file_size > MOST_TEXT:
+        raise NetworkError(
+            f"{path} holds '{info.filename}', {info.file_size:,} bytes, compressed; torch stores numbers as they are. "
+            "Save the model again with torch."
+        )
     return archive.read(info)
 
 

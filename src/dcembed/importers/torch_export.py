@@ -1,32 +1,41 @@
-"""Read what torch.export gives: an ExportedProgram, a .pt2 file, or a live module that is exported here."""
+"""Read programs of torch.export: they are run on one point, node by node, and every operator that runs is lowered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import fx
-from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from dcembed.arrays import Array
 from dcembed.errors import DcembedError, ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
-from dcembed.importers.check import check
+from dcembed.importers.aten import OPERATORS
+from dcembed.importers.check import check, draw_points
 from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
-from dcembed.importers.aten import OPERATORS
-from dcembed.importers.torch_inputs import Layout, arguments, batches, read_layouts
-from dcembed.importers.torch_mutation import without_mutation
-from dcembed.importers.torch_program import Input, Program, name_outputs, read_code, returned, run
-from dcembed.importers.torch_walk import walk
+from dcembed.importers.torch_batch import FixedBatch
+from dcembed.importers.torch_first_point import restrict
+from dcembed.importers.torch_inputs import Layout, Layouts, arguments, batches, read_layouts
+from dcembed.importers.torch_outputs import drop_heads, join, read_output
+from dcembed.importers.torch_program import Input, Program, name_outputs, needed, operator_name, read_code, returned, run
+from dcembed.importers.torch_recorder import Recorder
+from dcembed.importers.torch_rounding import softplus_error
+from dcembed.importers.torch_safety import Refused
+from dcembed.importers.torch_steps import GraphSteps, describe
+from dcembed.importers.torch_watch import plain_torch
 from dcembed.network.builder import Tensor
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
 
-ACCEPTED = ", ".join(sorted(OPERATORS))
+# Numbers that one value may be made of when a graph is read for a whole batch.
+MOST_IN_BATCH = 20_000_000
+ACCEPTED = f'the layers and functions in the page "What goes in" of the documentation, {len(OPERATORS)} operators of torch in all'
+SOURCE = "program of torch.export"
 
 
 def read_exported(exported: Any) -> Program:
@@ -34,8 +43,7 @@ def read_exported(exported: Any) -> Program:
     code = read_code(exported.module(check_guards=False))
     inputs = tuple(_read_input(node, exported) for node in code.graph.nodes if node.op == "placeholder")
     structure = exported.call_spec.out_spec
-    names = name_outputs(pytree.tree_unflatten([0] * structure.num_leaves, structure))
-    return Program("program of torch.export", code, inputs, names)
+    return Program(code, inputs, name_outputs(pytree.tree_unflatten([0] * structure.num_leaves, structure)))
 
 
 def _read_input(node: fx.Node, exported: Any) -> Input:
@@ -48,96 +56,174 @@ def _read_input(node: fx.Node, exported: Any) -> Input:
     return Input(node.name, sizes, value.dtype, (max(low, 1), high))
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """A program that has been lowered.
+
+    Parameters
+    ----------
+    lowering
+        Has made the values.
+    values
+        The outputs.
+    double
+        Whether the program ran in double precision.
+    """
+
+    lowering: Lowering
+    values: list[Tensor]
+    double: bool
+
+    def finish(self, logits: bool = False) -> Network:
+        """The network."""
+        builder = self.lowering.builder
+        return self.lowering.finish(join(builder, drop_heads(builder, self.values) if logits else self.values))
+
+
 def load_program(program: Program, request: Request, growth: Growth = UNLIMITED) -> Network:
-    """Lower a program and compare it with itself, run by torch."""
-    first: DcembedError | None = None
-    for layout in read_layouts(program, request):
-        try:
-            return _load_layout(program, layout, request, growth)
-        except (ImportMismatchError, NetworkError, UnsupportedLayerError) as error:
-            first = first or error
-    assert first is not None
-    raise first
-
-
-def _load_layout(program: Program, layout: Layout, request: Request, growth: Growth) -> Network:
+    """Lower a program, and compare the network with the program itself."""
     outputs = _choose_outputs(program, request)
-    network = lower(program, layout, outputs, growth)
-    return check_program(network, program, layout, outputs)
+    layouts = read_layouts(program, request)
+    try:
+        reading = _read(program, layouts.likely, outputs, growth)
+        _check(reading.finish(), program, layouts.likely, outputs, reading)
+        return reading.finish(request.logits)
+    except (ImportMismatchError, NetworkError, UnsupportedLayerError):
+        found = None if layouts.otherwise is None else _load_whole(program, layouts, outputs, request, growth)
+        if found is None:
+            raise
+        return found
 
 
 def _choose_outputs(program: Program, request: Request) -> list[int]:
-    leaves = returned(program.code.graph)
+    leaves = returned(program.code)
     if request.outputs is None:
         chosen = [index for index, leaf in enumerate(leaves) if isinstance(leaf, fx.Node)]
         if not chosen:
-            raise NetworkError(f"The {program.what} returns nothing that depends on its input. Accepted are models that return tensors.")
+            raise NetworkError("The program returns nothing that depends on its input. Accepted are models that return tensors.")
         return chosen
     unknown = [name for name in request.outputs if name not in program.outputs]
     if unknown:
-        raise InputError(
-            f"load_network: outputs has '{unknown[0]}', which the model does not. Its outputs are {', '.join(program.outputs)}."
-        )
+        raise InputError(f"load_network: outputs has '{unknown[0]}', but the torch model returns {', '.join(program.outputs)}.")
     return [program.outputs.index(name) for name in request.outputs]
 
 
-def lower(program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> Network:
-    """The network of a program."""
-    size = layout.batch or 1
-    zeros = np.zeros((size, sum(layout.find(name).size for name in layout.order)))
-    code = without_mutation(program.code, arguments(layout, zeros, program, double=False))
-    alone = len(layout.order) == 1
-    shape = layout.find(layout.order[0]).shape if alone else (zeros.shape[1],)
-    lowering = Lowering("torch", ACCEPTED, shape or (1,), growth)
-    values = [_input_value(lowering, layout, source) for source in layout.sources]
-    results = walk(lowering, code, values, outputs, layout.batch)
+# Lowering.
+
+
+def _read(program: Program, layout: Layout, outputs: Sequence[int], growth: Growth) -> _Reading:
+    """In double precision, or in single precision if the program does not run in it."""
+    nodes = needed(program.code, outputs)
+    _refuse_unknown(nodes)
+    try:
+        return _record(program, layout, outputs, nodes, growth, double=True)
+    except DcembedError:
+        raise
+    except Exception:
+        try:
+            return _record(program, layout, outputs, nodes, growth, double=False)
+        except DcembedError:
+            raise
+        except Exception as error:
+            raise NetworkError(f"The {SOURCE} itself fails on one point: {type(error).__name__}: {error}.") from error
+
+
+def _refuse_unknown(nodes: set[fx.Node]) -> None:
+    """Operators that are not run, whatever they do."""
+    lowering = Lowering("torch", ACCEPTED, (1,))
+    for index, node in enumerate(sorted(nodes)):
+        if isinstance(node.target, Refused):
+            lowering.apply(describe(node, index, operator_name(node.target)), None)
     lowering.raise_problems()
-    flat = [lowering.builder.reshape(ops.as_tensor(result), (-1,)) for result in results]
-    return lowering.finish(flat[0] if len(flat) == 1 else lowering.builder.concat(flat))
 
 
-def _input_value(lowering: Lowering, layout: Layout, source: Any) -> Any:
-    if source.value is not None:
-        return source.value
-    if len(layout.order) == 1:
-        return lowering.builder.reshape(lowering.input, source.shape)
-    part = layout.parts[source.name]
-    return ops.select(lowering.builder, lowering.input, lambda entries: entries[part].reshape(source.shape))
+def _record(program: Program, layout: Layout, outputs: Sequence[int], nodes: set[fx.Node], growth: Growth, double: bool) -> _Reading:
+    """Run the program on one point, and lower what it does."""
+    size = sum(layout.find(name).size for name in layout.order)
+    lowering = Lowering("torch", ACCEPTED, (size,), growth)
+    # No number in the point is special.
+    inputs = arguments(layout, np.random.default_rng(0).normal(size=(1, size)), program, double)
+    recorder: Recorder
+    steps = GraphSteps(FixedBatch(layout.batch, lambda tensor: recorder.memory.holds(tensor)))
+    recorder = Recorder(lowering, steps)
+    for source, tensor in zip(layout.sources, inputs, strict=True):
+        if source.value is None:
+            part = layout.parts[source.name]
+            value = ops.select(lowering.builder, lowering.builder.input, lambda entries, part=part, shape=tensor.shape: entries[part].reshape(shape))
+            recorder.memory.write(tensor, value)
+    with plain_torch(), recorder:
+        leaves = run(program.code, inputs, double, nodes, steps)
+    lowering.raise_problems()
+    values = [read_output(recorder.memory, leaves[index], program.outputs[index]) for index in outputs]
+    return _Reading(lowering, values, double)
 
 
-def check_program(network: Network, program: Program, layout: Layout, outputs: Sequence[int]) -> Network:
-    """In double precision, or in single precision where the program insists on it."""
+def _load_whole(program: Program, layouts: Layouts, outputs: Sequence[int], request: Request, growth: Growth) -> Network | None:
+    """Read for a whole batch: one point of it, or all of it if its rows are no points; None if neither is what the program does."""
+    whole, batched = layouts.otherwise, layouts.likely
+    assert whole is not None
+    try:
+        reading = _read(program, whole, outputs, growth if growth.most is not None else Growth(MOST_IN_BATCH))
+    except (NetworkError, UnsupportedLayerError):
+        return None
+    for layout in (batched, whole):
+        if layout is batched and any(not value.shape or value.shape[0] % (batched.batch or 1) for value in reading.values):
+            continue
+        network, logits = (
+            _first_point(network, whole, batched, reading.values) if layout is batched else network
+            for network in (reading.finish(), reading.finish(request.logits))
+        )
+        try:
+            _check(network, program, layout, outputs, reading, (batched.batch or 1) if layout is batched else 1)
+            return logits
+        except (ImportMismatchError, NetworkError):
+            continue
+    return None
 
-    def forward(points: Array, double: bool) -> Array:
+
+def _first_point(network: Network, whole: Layout, batched: Layout, values: Sequence[Tensor]) -> Network:
+    batch = batched.batch or 1
+    inputs = [np.arange(part.start, part.start + batched.find(name).size) for name, part in whole.parts.items()]
+    sizes = [value.affine.num_rows for value in values]
+    outputs = [np.arange(start, start + size // batch) for start, size in zip(np.cumsum([0, *sizes]), sizes, strict=False)]
+    return restrict(network, np.concatenate(inputs), np.concatenate(outputs))
+
+
+# The comparison.
+
+
+def _check(network: Network, program: Program, layout: Layout, outputs: Sequence[int], reading: _Reading, read_for: int = 1) -> None:
+    """`read_for` is how many points the values were read for."""
+    nodes = needed(program.code, outputs)
+    shapes = [value.shape if read_for == 1 else (value.shape[0] // read_for, *value.shape[1:]) for value in reading.values]
+
+    def forward(points: Array) -> Array:
         parts = []
-        for count, size, filled in batches(layout, points):
-            results = run(program.code, arguments(layout, filled, program, double), double)
-            parts.append(_rows([results[index] for index in outputs], layout, size)[:count])
+        with plain_torch():
+            for count, size, filled in batches(layout, points):
+                results = run(program.code, arguments(layout, filled, program, reading.double), reading.double, nodes)
+                arrays = [results[index].double().numpy() for index in outputs]
+                parts.append(_rows(arrays, shapes, size if layout.is_batched else 1)[:count])
         return np.concatenate(parts)
 
-    return compare(network, forward, program.what)
+    precision = "float64" if reading.double else "float32"
+    points = draw_points(network, precision)
+    check(network, forward, SOURCE, precision=precision, points=points, rounding=softplus_error(network, points))
 
 
-def compare(network: Network, forward: Callable[[Array, bool], Array], what: str) -> Network:
-    """`forward` takes points, and whether to compute in double precision."""
-    try:
-        forward(np.zeros((2, network.num_inputs)), True)
-        double = True
-    except Exception:
-        double = False
-    return check(network, lambda points: forward(points, double), what, precision="float64" if double else "float32")
+def _rows(arrays: Sequence[Array], shapes: Sequence[tuple[int, ...]], count: int) -> Array:
+    """What a batch of points gives, one row per point; `shapes` are those for one point.
 
-
-def _rows(results: Sequence[Any], layout: Layout, size: int) -> Array:
-    """What a batch of points gives, one row per point."""
-    batched = any(source.batched for source in layout.sources)
-    arrays = [result.double().numpy() for result in results]
-    if not batched:
-        return np.concatenate([array.reshape(1, -1) for array in arrays], axis=1)
-    wrong = [array.shape for array in arrays if array.ndim == 0 or len(array) != size]
-    if wrong:
-        raise NetworkError(
-            f"The model gives values of shape {wrong[0]} for a batch of {size} points: it mixes the points of a batch. "
-            "Accepted are models which treat every point of a batch on its own."
-        )
-    return np.concatenate([array.reshape(size, -1) for array in arrays], axis=1)
+    The batch axis is the first one that is as many times as long as for one point as there are points.
+    """
+    rows = []
+    for array, shape in zip(arrays, shapes, strict=True):
+        sizes = zip(shape, array.shape, strict=False)
+        axis = next((axis for axis, (one, several) in enumerate(sizes) if several == count * one), None)
+        if array.size % count or (axis is None and count > 1):
+            raise NetworkError(
+                f"The {SOURCE} gives values of shape {array.shape} for a batch of {count} points, and {shape} for one: it mixes the points. "
+                "Accepted are models which treat every point of a batch on its own."
+            )
+        rows.append(np.moveaxis(array, axis, 0).reshape(count, -1) if axis else array.reshape(count, -1))
+    return np.concatenate(rows, axis=1)

@@ -73,28 +73,52 @@ class Layout:
         ends = np.cumsum(sizes).tolist()
         return {name: slice(end - size, end) for name, size, end in zip(self.order, sizes, ends, strict=True)}
 
+    @property
+    def is_batched(self) -> bool:
+        """Whether the program takes several points at once."""
+        return any(source.batched for source in self.sources)
+
     def find(self, name: str) -> Source:
         """The input of this name."""
         return next(source for source in self.sources if source.name == name)
 
 
-def read_layouts(program: Program, request: Request) -> list[Layout]:
-    """The ways to take the inputs, the likelier ones first: a fixed first axis may be a batch, or not."""
+@dataclass(frozen=True)
+class Layouts:
+    """How the inputs may be meant.
+
+    Parameters
+    ----------
+    likely
+        With a batch axis, where there may be one.
+    otherwise
+        All axes are those of a point; None if that is not in question.
+    """
+
+    likely: Layout
+    otherwise: Layout | None = None
+
+
+def read_layouts(program: Program, request: Request) -> Layouts:
+    """A free first axis is a batch axis, a fixed one may be one."""
     order, fixed = _choose(program, request)
     inputs = {entry.name: entry for entry in program.inputs}
     if request.input_shape is not None and len(order) == 1:
-        shapes = {order[0]: _fit(inputs[order[0]], request.input_shape)}
-        return [_layout(program, order, fixed, shapes, shapes[order[0]][1])]
+        shape, batch = _fit(inputs[order[0]], request.input_shape)
+        return Layouts(_layout(program, order, fixed, {order[0]: shape}, batch))
     if request.input_shape is not None:
         raise InputError(
             f"input_shape={request.input_shape} is the shape of one input, and the model has {len(order)} ({', '.join(order)}). "
             "Leave it out, or give values to the others: load_network(model, inputs={'name': value, ...})."
         )
     for name in order:
-        _require_sizes(inputs[name], program)
+        _require_sizes(inputs[name])
+    batch = _batch_size([inputs[name] for name in order])
     unbatched = _layout(program, order, fixed, {}, None)
-    size = _batch_size([inputs[name] for name in order])
-    return [unbatched] if size is None else [_layout(program, order, fixed, {}, size), *([unbatched] if size > 1 else [])]
+    # A batch of one is a point, whatever its first axis is called.
+    if batch in (None, 1):
+        return Layouts(unbatched)
+    return Layouts(_layout(program, order, fixed, {}, batch), None if batch == 0 else unbatched)
 
 
 def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -116,18 +140,18 @@ def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[s
 
 def _require_numbers(program: Program, order: Sequence[str]) -> None:
     if not order:
-        raise NetworkError(f"The {program.what} has no input that a point could be made of; one at least is needed.")
+        raise NetworkError(f"The program has no input that a point could be made of; one at least is needed.")
     whole = [entry for entry in program.inputs if entry.name in order and entry.dtype is not None and not entry.dtype.is_floating_point]
     if whole:
         raise InputError(
-            f"The input '{whole[0].name}' of the {program.what} is of type {whole[0].dtype}, and points are of floating-point numbers. "
+            f"The input '{whole[0].name}' of the program is of type {whole[0].dtype}, and points are of floating-point numbers. "
             f"Give it a value: load_network(model, inputs={{{whole[0].name!r}: value, ...}}) with None for the others."
         )
 
 
-def _require_sizes(entry: Input, program: Program) -> None:
+def _require_sizes(entry: Input) -> None:
     if None in entry.sizes[1:]:
-        raise unknown_input(program.what, f"its input '{entry.name}' has axes of free size beside the batch axis")
+        raise unknown_input("torch", f"its input '{entry.name}' has axes of free size beside the batch axis")
 
 
 def _batch_size(inputs: Sequence[Input]) -> int | None:
@@ -151,12 +175,12 @@ def _fit(entry: Input, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int | N
     raise InputError(f"The input '{entry.name}' has the axes ({sizes}), which input_shape={shape} does not fit.")
 
 
-def _layout(program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, Any], batch: int | None) -> Layout:
+def _layout(program: Program, order: Sequence[str], fixed: dict[str, Any], shapes: dict[str, tuple[int, ...]], batch: int | None) -> Layout:
     sources = []
     limits = [(1, 2**31)]
     for entry in program.inputs:
         batched = batch is not None and bool(entry.sizes) and entry.sizes[0] in ((None,) if batch == 0 else (batch,))
-        whole = shapes[entry.name][0] if entry.name in shapes else tuple(size or 1 for size in entry.sizes)
+        whole = shapes.get(entry.name, tuple(size or 1 for size in entry.sizes))
         shape = (1, *whole[1:]) if batched else whole
         limits += [entry.batches] if batched and batch == 0 else []
         value = _read_value(entry, fixed[entry.name], shape) if entry.name in fixed else None
@@ -198,5 +222,4 @@ def _argument(layout: Layout, source: Source, entry: Input, points: Array, doubl
         array = own.reshape(-1, *source.shape[1:]) if source.batched else own[0].reshape(source.shape)
     else:
         array = np.repeat(source.value, len(points), axis=0) if source.batched else source.value
-    dtype = entry.dtype or torch.float32
-    return torch.tensor(array, dtype=torch.float64 if double and dtype.is_floating_point else dtype)
+    return torch.tensor(array, dtype=torch.float64 if double and entry.dtype.is_floating_point else entry.dtype)

@@ -14,6 +14,7 @@ import torch
 
 from dcembed.arrays import Array
 from dcembed.importers import operations as ops
+from dcembed.importers.aten.conditions import Condition
 from dcembed.importers.lowering import UNKNOWN
 from dcembed.importers.operations import Value
 from dcembed.importers.torch_constants import to_array
@@ -35,11 +36,14 @@ class _Block:
         All its numbers in their order, UNKNOWN or FAILED.
     item
         How many bytes a number takes.
+    is_condition
+        Whether it is not the numbers that are kept but what is compared with zero to get them.
     """
 
     owner: Any
     value: Any
     item: int
+    is_condition: bool = False
 
 
 class Memory:
@@ -60,26 +64,28 @@ class Memory:
         return _address(tensor) in self._blocks
 
     def read(self, tensor: torch.Tensor) -> Any:
-        """The value of a tensor: computed, a constant, UNKNOWN or FAILED."""
+        """The value of a tensor: computed, a constant, a condition, UNKNOWN or FAILED."""
         block = self._blocks.get(_address(tensor))
         if block is None:
             # A copy: the tensor may be changed in place later.
             return np.array(to_array(tensor))
         if block.value is UNKNOWN or block.value is FAILED or block.item != tensor.element_size():
             return UNKNOWN if block.value is UNKNOWN else FAILED
-        return ops.pick(self._builder, block.value, _numbers(tensor))
+        value = ops.pick(self._builder, block.value, _numbers(tensor))
+        return Condition(value) if block.is_condition else value
 
     def write(self, tensor: torch.Tensor, value: Any) -> None:
         """From now on the numbers of `tensor` stand for `value`, in all tensors that share them."""
         if value is UNKNOWN or value is FAILED:
             self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), value, tensor.element_size())
             return
-        own = _flat(self._builder, value)
+        is_condition = isinstance(value, Condition)
+        own = _flat(self._builder, value.above if is_condition else value)
         numbers = _numbers(tensor).reshape(-1)
         size = _size(tensor)
         if not np.array_equal(numbers, np.arange(size)):
             own = self._replace(tensor, numbers, own)
-        self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), own, tensor.element_size())
+        self._blocks[_address(tensor)] = _Block(tensor.untyped_storage(), own, tensor.element_size(), is_condition)
 
     def _replace(self, tensor: torch.Tensor, numbers: Array, own: Tensor) -> Tensor:
         """All numbers of the memory, some of them replaced."""

@@ -11,9 +11,12 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dcembed.arrays import Array
-from dcembed.errors import InputError, NetworkError
+from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
+from dcembed.importers import operations as ops
 from dcembed.importers.request import Request
+from dcembed.importers.torch_memory import Memory
 from dcembed.importers.torch_program import name_outputs
+from dcembed.network.builder import NetworkBuilder, Tensor
 
 
 def flatten(returned: Any) -> list[Any]:
@@ -28,9 +31,14 @@ def _open(value: Any) -> Any:
     return value
 
 
+def output_names(returned: Any) -> tuple[str, ...]:
+    """The names of all values that a module returns."""
+    return name_outputs(_open(returned))
+
+
 def choose_outputs(returned: Any, depends: Sequence[bool], request: Request) -> list[int]:
     """The numbers of those that the user names, or of all that depend on the input."""
-    names = name_outputs(_open(returned))
+    names = output_names(returned)
     if request.outputs is not None:
         for name in request.outputs:
             if name not in names:
@@ -42,6 +50,36 @@ def choose_outputs(returned: Any, depends: Sequence[bool], request: Request) -> 
             "The torch model returns nothing that depends on its input. Accepted are modules that return tensors computed from it."
         )
     return chosen
+
+
+def join(builder: NetworkBuilder, values: Sequence[Tensor]) -> Tensor:
+    """All outputs, one after the other."""
+    flat = [builder.reshape(value, (-1,)) for value in values]
+    return flat[0] if len(flat) == 1 else builder.concat(flat)
+
+
+def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor]) -> list[Tensor]:
+    """The outputs, without the last sigmoid, softmax or log-softmax of those that end in one."""
+    dropped = [ops.drop_head(builder, value) for value in values]
+    if all(value is None for value in dropped):
+        raise InputError(
+            'load_network: outputs="logits" asks for what goes into a last sigmoid, softmax or log-softmax, but the torch model does not '
+            "end in one. Leave it out."
+        )
+    return [value if head is None else head for value, head in zip(values, dropped, strict=True)]
+
+
+def read_output(memory: Memory, leaf: Any, name: str) -> Tensor:
+    """The value of an output that depends on the input."""
+    if not isinstance(leaf, torch.Tensor) or not memory.holds(leaf):
+        raise NetworkError(f"The output '{name}' of the torch model does not depend on its input. Choose others by outputs=.")
+    value = memory.read(leaf)
+    if not isinstance(value, Tensor):
+        raise UnsupportedLayerError(
+            f"The output '{name}' of the torch model is a comparison, or holds places of entries (of a maximum, say), which jump. "
+            "Choose the others by outputs=, or take the comparison out of the model and put it into the optimization model."
+        )
+    return value
 
 
 def find_rows(run: Callable[[Array], Any], points: Array, chosen: Sequence[int]) -> Array:

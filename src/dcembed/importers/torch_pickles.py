@@ -6,6 +6,7 @@ together, or it is refused; nothing is ever looked up by it.
 
 from __future__ import annotations
 
+import copy
 import io
 import pickle
 from collections.abc import Callable, Sequence
@@ -46,6 +47,12 @@ class Record:
                 "that code is not run. Export the model to ONNX and pass the .onnx file."
             )
         self.attributes = state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Record:
+        copied = Record(self.kind)
+        memo[id(self)] = copied
+        copied.attributes = copy.deepcopy(self.attributes, memo)
+        return copied
 
 
 def read_pickle(content: bytes, read: Read, where: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import nn
 
 from dcembed.importers.lowering import Layer
@@ -37,7 +38,8 @@ class Places:
     def followed(self) -> Iterator[None]:
         """Follow the model as long as this lasts."""
         handles = []
-        for module in self._names:
+        # Scripted modules have no hooks.
+        for module in (module for module in self._names if not isinstance(module, torch.jit.ScriptModule)):
             handles.append(module.register_forward_pre_hook(self._enter, prepend=True))
             handles.append(module.register_forward_hook(self._leave, always_call=True))
         try:

@@ -1,27 +1,28 @@
 """A forward pass as torch writes it down: a graph of operators, the constants in it, its inputs and outputs.
 
-Everything that comes through torch.export or TorchScript has this form before it is lowered. A graph is run here node by node, never
-through the Python code that torch.fx would generate from it: names in a file would become part of that code.
+A graph is run here node by node, never through the Python code that torch.fx would generate from it: names in a file would become part of
+that code.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from torch import fx, nn
+from torch import fx
 from torch.utils import _pytree as pytree
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
-# Operators that only look at values, and those that set a mode for a graph in the graph: which of their arguments it is.
+# Operators that only look at values.
 ASSERTIONS = frozenset(
-    {"_assert_scalar", "_assert_async", "_functional_assert_scalar", "_functional_assert_async", "_assert_tensor_metadata"}
+    """_assert _assert_scalar _assert_async _assert_tensor_metadata _functional_assert_scalar _functional_assert_async
+    sym_constrain_range sym_constrain_range_for_size _functional_sym_constrain_range""".split()
 )
-ASSERTIONS |= {"sym_constrain_range", "sym_constrain_range_for_size", "_functional_sym_constrain_range", "_assert"}
+# Those that set a mode for a graph in the graph, and which of their arguments it is.
 WRAPPERS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4}
 
 
@@ -42,14 +43,14 @@ class Input:
     sizes
         Of its axes; None is free.
     dtype
-        Of its entries, None if nothing says it.
+        Of its entries.
     batches
         The least and the largest size that a free first axis may have.
     """
 
     name: str
     sizes: tuple[int | None, ...]
-    dtype: torch.dtype | None = None
+    dtype: torch.dtype
     batches: tuple[int, int] = (1, 2**31)
 
 
@@ -59,18 +60,25 @@ class Program:
 
     Parameters
     ----------
-    what
-        For messages, such as "exported program".
     code
-        Its placeholders are the inputs; what it returns is a list of all tensors in what the model returns.
+        Its placeholders are the inputs; what it returns is a list of all values in what the model returns.
     outputs
         The names of what it returns.
     """
 
-    what: str
     code: Code
     inputs: tuple[Input, ...]
     outputs: tuple[str, ...]
+
+
+class Steps(Protocol):
+    """Is told what a graph does while it runs."""
+
+    def before(self, node: fx.Node, args: Sequence[Any]) -> Sequence[Any]:
+        """The arguments that an operator is to be called with."""
+
+    def after(self, node: fx.Node, value: Any) -> None:
+        """The value of a node is known."""
 
 
 def read_code(module: fx.GraphModule) -> Code:
@@ -112,52 +120,79 @@ def _say_key(key: Any) -> str:
     return str(next(getattr(key, name) for name in ("key", "idx", "name") if hasattr(key, name)))
 
 
-def returned(graph: fx.Graph) -> list[Any]:
-    """The nodes and numbers that a graph returns, one after the other."""
-    last = next(node for node in reversed(graph.nodes) if node.op == "output")
+def returned(code: Code) -> list[Any]:
+    """The nodes and plain values that a graph returns, one after the other."""
+    last = next(node for node in reversed(code.graph.nodes) if node.op == "output")
     return list(pytree.tree_leaves(last.args[0], is_leaf=lambda value: value is None))
 
 
-def run(code: Code, inputs: Sequence[Any], double: bool) -> list[Any]:
-    """What the graph returns at these inputs, with all types of floating-point numbers in it made double on request."""
+def needed(code: Code, outputs: Iterable[int]) -> set[fx.Node]:
+    """The nodes that some outputs depend on, by values or by changes in place."""
+    leaves = returned(code)
+    pending = [leaves[index] for index in outputs if isinstance(leaves[index], fx.Node)]
+    pending += [node for node in code.graph.nodes if _changes_something(node.target)]
+    found: set[fx.Node] = set()
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending.extend(node.all_input_nodes)
+    return found
+
+
+def _changes_something(target: Any) -> bool:
+    return isinstance(target, torch._ops.OpOverload) and bool(target._schema.is_mutable)
+
+
+def run(code: Code, inputs: Sequence[Any], double: bool, nodes: set[fx.Node] | None = None, steps: Steps | None = None) -> list[Any]:
+    """What a graph returns.
+
+    Parameters
+    ----------
+    double
+        Whether all floating-point numbers in it are made double.
+    nodes
+        Those to run; None for all of them. Values of others are None.
+    steps
+        Is told what happens.
+    """
     values: dict[fx.Node, Any] = {}
     remaining = iter(inputs)
     for node in code.graph.nodes:
         if node.op == "placeholder":
             values[node] = next(remaining)
+        elif nodes is not None and node not in nodes:
+            continue
         elif node.op == "get_attr":
-            values[node] = _in_double(code.attributes[str(node.target)]) if double else code.attributes[str(node.target)]
+            values[node] = _own(code.attributes[str(node.target)], double)
         elif node.op == "call_function" and operator_name(node.target) not in ASSERTIONS:
-            args, kwargs = (
-                fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs)
-            )
-            values[node] = _call(node.target, args, kwargs, double)
-    return [values[item] if isinstance(item, fx.Node) else item for item in returned(code.graph)]
+            args, kwargs = (fx.node.map_aggregate(item, lambda value: _argument(value, values, double)) for item in (node.args, node.kwargs))
+            args = args if steps is None else steps.before(node, args)
+            values[node] = _call(node.target, args, kwargs, double, steps)
+        if steps is not None and node in values:
+            steps.after(node, values[node])
+    return [values.get(item) if isinstance(item, fx.Node) else item for item in returned(code)]
+
+
+def _own(value: Any, double: bool) -> Any:
+    """A copy, since the graph may change it in place."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.double() if double and value.dtype in FLOATS else value.clone()
 
 
 def _argument(value: Any, values: Mapping[fx.Node, Any], double: bool) -> Any:
     if isinstance(value, fx.Node):
         return values[value]
+    if isinstance(value, torch.device):
+        return torch.device("cpu")
     return torch.float64 if double and isinstance(value, torch.dtype) and value in FLOATS else value
 
 
-def _call(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], double: bool) -> Any:
+def _call(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], double: bool, steps: Steps | None) -> Any:
     name = operator_name(target)
     if name in WRAPPERS:
-        return tuple(run(args[WRAPPERS[name]], args[WRAPPERS[name] + 1 :], double))
+        return tuple(run(args[WRAPPERS[name]], args[WRAPPERS[name] + 1 :], double, steps=steps))
     if name == "cond":
-        return tuple(run(args[1] if args[0] else args[2], args[3], double))
+        return tuple(run(args[1] if args[0] else args[2], args[3], double, steps=steps))
     return target(*args, **kwargs)
-
-
-def _in_double(value: Any) -> Any:
-    return value.double() if isinstance(value, torch.Tensor) and value.dtype in FLOATS else value
-
-
-def modules_of(node: fx.Node) -> list[tuple[str, str]]:
-    """The modules that a node was traced in, outermost first: their names in the model and the names of their classes."""
-    stack = node.meta.get("nn_module_stack") or {}
-    return [(str(path), str(getattr(kind, "__name__", kind)).rpartition(".")[2]) for path, kind in stack.values()]
-
-
-__all__ = ["Code", "Input", "Program", "nn"]

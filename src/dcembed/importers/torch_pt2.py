@@ -105,7 +105,7 @@ def _read_program(data: Mapping[str, Any], weights: Mapping[str, Any]) -> Progra
         builder.add_node(node)
     chosen = [spec["user_output"]["arg"] for spec in signature["output_specs"] if "user_output" in spec]
     names = _name_outputs(data["graph_module"], len(chosen))
-    return Program("program of torch.export", builder.finish(chosen), tuple(inputs), names)
+    return Program(builder.finish(chosen), tuple(inputs), names)
 
 
 class _Builder:
@@ -128,6 +128,7 @@ class _Builder:
             return []
         name = value["name"]
         self._values[name] = self._graph.placeholder(name)
+        self._note_shape(self._values[name], name)
         return [_read_input(name, self._data["tensor_values"][name], ranges)]
 
     def add_placeholder(self, argument: Mapping[str, Any]) -> None:

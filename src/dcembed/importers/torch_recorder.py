@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,18 +16,26 @@ from torch.utils import _pytree as pytree
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers import operations as ops
 from dcembed.importers.aten import OPERATORS, REASONS
+from dcembed.importers.aten.conditions import TAKE_CONDITIONS, Condition
 from dcembed.importers.lowering import UNKNOWN, Layer, Lowering
 from dcembed.importers.operations import Unsupported
-from dcembed.importers.torch_constants import is_random
+from dcembed.importers.torch_constants import check_size, is_random
 from dcembed.importers.torch_memory import FAILED, Memory
-from dcembed.importers.torch_places import Places
 from dcembed.importers.torch_program import operator_name
 from dcembed.importers.torch_watch import Watch
 from dcembed.network.builder import Tensor
 
 SHORT_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 RANDOM = "draws random numbers, also at inference; take them out, or make them constants (buffers)"
+JUMPS = "computes with a comparison of values that are computed from the input, which jumps"
 PLACES = "uses the places of the largest or smallest entries, which jump; use the entries themselves (amax, amin)"
+
+
+class Where(Protocol):
+    """Says where a model is while it runs."""
+
+    def at(self, operator: str) -> Layer:
+        """The layer that an operator belongs to."""
 
 
 class Recorder(Watch):
@@ -41,7 +49,7 @@ class Recorder(Watch):
         Where the model is.
     """
 
-    def __init__(self, lowering: Lowering, places: Places) -> None:
+    def __init__(self, lowering: Lowering, places: Where) -> None:
         super().__init__()
         self.memory = Memory(lowering.builder)
         self.rounds = False
@@ -50,6 +58,7 @@ class Recorder(Watch):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        check_size(func, args, kwargs, self._lowering.builder.growth)
         given = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         if not any(self.memory.holds(tensor) for tensor in given):
             if is_random(func):
@@ -102,7 +111,8 @@ class Recorder(Watch):
         if any(leaf is UNKNOWN for leaf in leaves):
             self._lowering.apply(layer, partial(refuse, PLACES))
             return None, True
-        lowered = self._lowering.apply(layer, _find(func), *args, **kwargs)
+        jumps = any(isinstance(leaf, Condition) for leaf in leaves) and operator_name(func).removesuffix("_") not in TAKE_CONDITIONS
+        lowered = self._lowering.apply(layer, partial(refuse, JUMPS) if jumps else _find(func), *args, **kwargs)
         return lowered, self._lowering.num_problems > count
 
     def _keep(self, layer: Layer, tensor: torch.Tensor, value: Any, failed: bool) -> None:
@@ -110,8 +120,9 @@ class Recorder(Watch):
             value = self._stand_in(tensor) if tensor.is_floating_point() else FAILED
         elif value is None:
             value = UNKNOWN
-        if not (value is UNKNOWN or value is FAILED) and ops.shape_of(value) != tuple(tensor.shape):
-            raise NetworkError(f"At {layer}. It was read as a value of shape {ops.shape_of(value)} where torch has {tuple(tensor.shape)}.")
+        shape = None if value is UNKNOWN or value is FAILED else ops.shape_of(value.above if isinstance(value, Condition) else value)
+        if shape is not None and shape != tuple(tensor.shape):
+            raise NetworkError(f"At {layer}. It was read as a value of shape {shape} where torch has {tuple(tensor.shape)}.")
         if not isinstance(value, np.ndarray | np.generic) or self.memory.holds(tensor):
             self.memory.write(tensor, value)
 

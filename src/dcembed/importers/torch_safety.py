@@ -1,7 +1,7 @@
 """Which operators of torch a file may ask for: those that compute something from their arguments and do nothing else.
 
 Torch has operators that open files (`aten::from_file`, `aten::save`). So an operator in a file is accepted only if it is one of those that
-can be lowered, or if torch itself says how it is made of simpler ones.
+can be lowered, or if torch itself says how it is made of simpler ones; one that takes text, as those do, is accepted for a few words only.
 """
 
 from __future__ import annotations
@@ -27,22 +27,42 @@ class Refused:
         raise NotImplementedError(self.__name__)
 
 
+# Words in the schemas of operators that compute: how to round, to pad, to approximate.
+_WORDS = frozenset(
+    "approximate compute_mode driver equation indexing interpolation mode norm padding pad_mode reduce rounding_mode side UPLO".split()
+)
+# They make constants.
+_MAKERS = frozenset(
+    {"arange", "empty", "eye", "full", "linspace", "ones", "scalar_tensor", "sym_size", "tril_indices", "triu_indices", "zeros"}
+)
+
+
 @cache
-def allowed_names() -> frozenset[str]:
-    """The operators that may be run, by their names without namespace and overload."""
+def _known_names() -> frozenset[str]:
     from torch._decomp import decomposition_table
 
     known = {str(target._schema.name.partition("::")[2]) for target in decomposition_table if isinstance(target, torch._ops.OpOverload)}
-    return frozenset(known | set(OPERATORS) | MAKERS)
+    return frozenset(known | set(OPERATORS) | _MAKERS)
 
 
-# They make constants.
-MAKERS = frozenset({"arange", "empty", "full", "ones", "scalar_tensor", "zeros", "lift_fresh_copy", "lift_fresh", "tensor", "sym_size"})
-
-
+@cache
 def is_allowed(name: str) -> bool:
-    """Whether an operator of this name may be run; with an underscore it changes a value of the graph in place."""
-    return name in allowed_names() or name.removesuffix("_") in allowed_names()
+    """Whether the operators of this name may be run; with an underscore they change a value of the graph in place."""
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None or not hasattr(packet, "overloads"):
+        return False
+    # Some overloads are for TorchScript alone.
+    overloads = [getattr(packet, overload) for overload in packet.overloads()]
+    overloads = [overload for overload in overloads if torch._C._dispatch_has_kernel(overload.name())]
+    known = name in _known_names() or name.removesuffix("_") in _known_names() or name.startswith("linalg_")
+    if not known and not all(overload._can_decompose() for overload in overloads if "out" not in overload._overloadname):
+        return False
+    return all(argument.name in _WORDS or str(argument.type) not in ("str", "Optional[str]") for argument in _arguments(overloads))
+
+
+def _arguments(overloads: list[Any]) -> list[Any]:
+    """Overloads for plain text are for TorchScript alone."""
+    return [argument for overload in overloads if "str" not in overload._overloadname for argument in overload._schema.arguments]
 
 
 def find_operator(target: str) -> Callable[..., Any] | Refused:

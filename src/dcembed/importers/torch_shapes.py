@@ -183,7 +183,7 @@ def _try(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torch.dt
     places, counter = Places(model), _Counter()
     spatial = [module.register_forward_pre_hook(_refuse_vectors) for module in model.modules() if isinstance(module, _SPATIAL)]
     try:
-        with plain_torch(dtype), places.followed(), counter:
+        with plain_torch(), places.followed(), counter:
             arguments.call(model, inputs, dtype)
     except Exception as error:
         text = f"at {places.where()}: {type(error).__name__}: {error}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -20,17 +21,15 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]
 
 
 @contextmanager
-def plain_torch(dtype: torch.dtype) -> Iterator[None]:
-    """Torch without gradients and without kernels that do several layers at once, and with new tensors of one type.
-
-    Constants that a forward pass makes would be of single precision otherwise.
-    """
-    fast, default = torch.backends.mha.get_fastpath_enabled(), torch.get_default_dtype()
-    torch.backends.mha.set_fastpath_enabled(False)
-    torch.set_default_dtype(dtype)
+def plain_torch() -> Iterator[None]:
+    """Torch without gradients, and without kernels that do several layers at once."""
+    attention: Any = getattr(torch.backends, "mha", None)
+    fast = attention is not None and attention.get_fastpath_enabled()
+    if fast:
+        attention.set_fastpath_enabled(False)
     try:
         with torch.no_grad():
             yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-        torch.set_default_dtype(default)
+        if fast:
+            attention.set_fastpath_enabled(True)

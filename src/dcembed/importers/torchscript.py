@@ -38,7 +38,7 @@ class Script:
     """
 
     functions: Mapping[str, ast.FunctionDef]
-    constants: Sequence[Any]
+    constants: list[Any]
     root: Record
 
 

@@ -26,7 +26,7 @@ def read_script(path: Path) -> Script:
     if not isinstance(root, Record):
         raise NetworkError(f"{path} holds no module of TorchScript. Save one with torch.jit.save(module, path).")
     constants = _read(archive, "constants")
-    return Script(dict(_functions(archive)), constants if isinstance(constants, tuple | list) else (), _at_inference(root))
+    return Script(dict(_functions(archive)), list(constants) if isinstance(constants, tuple | list) else [], _at_inference(root))
 
 
 def _read(archive: Archive, name: str) -> Any:

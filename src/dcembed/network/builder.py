@@ -124,6 +124,8 @@ class NetworkBuilder:
         """
         _require_tensors(value)
         require(activation, Activation, "NetworkBuilder: activation")
+        if not value.affine.num_rows:
+            return Tensor(value.affine, value.shape)
         self._stages.append(value.affine)
         self._activations.append(activation)
         size = value.affine.num_rows

@@ -11,6 +11,7 @@ import torch.nn.functional as F  # noqa: E402
 
 from dcembed.importers import operations as ops  # noqa: E402
 from dcembed.importers.operations import Unsupported  # noqa: E402
+from dcembed.importers.operations.sorting import comparators  # noqa: E402
 from dcembed.network.builder import NetworkBuilder  # noqa: E402
 from importers.operations.comparing import compare, names  # noqa: E402
 
@@ -81,6 +82,18 @@ def test_large_maximum_is_a_balanced_tree():
 def test_logsumexp_of_two_is_softplus():
     network = compare(lambda b, v: ops.log_sum_exp(b, v, 1), lambda x: x.logsumexp(1), (3, 2), scale=50.0)
     assert names(network) == {"softplus"}
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+def test_sorting(size):
+    network = compare(lambda b, v: ops.sort(b, v, 1), lambda x: x.sort(1).values, (2, size))
+    assert network.is_piecewise_linear
+    compare(lambda b, v: ops.sort(b, v, 0, descending=True), lambda x: x.sort(0, descending=True).values, (size, 2))
+
+
+def test_sorting_is_a_network_of_comparators():
+    assert sum(len(low) for low, _ in comparators(8)) == 19
+    assert len(comparators(8)) == 6
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])

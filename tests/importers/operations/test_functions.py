@@ -192,6 +192,17 @@ def test_written_out(name, behind):
     assert names(network) == made_of
 
 
+def test_small_rows_are_looked_at_on_their_own():
+    """Rows that are alike but for one of tiny weights are not alike."""
+    left, right = np.array([[1.0, 0.0], [1e-14, 1e-14]]), np.array([[1.0, 0.0], [1e-14, -1e-14]])
+    network = compare(
+        lambda b, x: _times(b, ops.multiply(b, ops.matmul(b, x, left.T), ops.sigmoid(b, ops.matmul(b, x, right.T))), np.array([1.0, 1e14])),
+        lambda x: (x @ torch.tensor(left.T)) * torch.sigmoid(x @ torch.tensor(right.T)) * torch.tensor([1.0, 1e14], dtype=torch.float64),
+        (1, 2),
+    )
+    assert names(network) == {"sigmoid", "square"}
+
+
 def test_products():
     network = compare(ops.multiply, torch.mul, (1, 3), (2, 1))
     assert names(network) == {"square"}

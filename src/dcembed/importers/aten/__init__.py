@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dcembed.importers.aten.conditions import CONDITIONS
 from dcembed.importers.aten.entries import ENTRIES
 from dcembed.importers.aten.functions import FUNCTIONS
 from dcembed.importers.aten.layers import LAYERS
 from dcembed.importers.aten.normalization import NORMALIZATIONS
+from dcembed.importers.aten.order import ORDER
 from dcembed.importers.aten.products import PRODUCTS
 from dcembed.importers.aten.reasons import REASONS
 from dcembed.importers.aten.reductions import REDUCTIONS
@@ -29,5 +31,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **PRODUCTS,
     **REDUCTIONS,
     **RESIZING,
+    **CONDITIONS,
     **WINDOWS,
+    **ORDER,
 }

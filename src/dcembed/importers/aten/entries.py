@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch.utils import _pytree as pytree
 
@@ -70,6 +71,26 @@ def _pick(builder: NetworkBuilder, contents: Sequence[Tensor], numbers: torch.Te
     return ops.fold(ops.pick(builder, together, entries))
 
 
+def _index_put(builder: NetworkBuilder, input: Value, indices: Sequence[Any], values: Value, accumulate: bool = False) -> Value:
+    """Entries put at constant places, or added to what is there."""
+    if not accumulate:
+        return _put(builder, input, indices, values)
+    shape = ops.shape_of(input)
+    key = tuple(slice(None) if item is None else np.asarray(item) for item in indices)
+    places = np.arange(math.prod(shape)).reshape(shape)[key]
+    spread = ops.as_tensor(ops.expand(builder, values, places.shape))
+    matrix = sp.csr_array((np.ones(places.size), (places.reshape(-1), np.arange(places.size))), shape=(math.prod(shape), places.size))
+    return ops.add(builder, input, ops.transform(builder, spread, matrix, shape))
+
+
+_put = _moving("index_put", 0, 2)
+
+
+def _broadcast_all(builder: NetworkBuilder, values: Sequence[Value]) -> list[Value]:
+    shape = np.broadcast_shapes(*(ops.shape_of(value) for value in values))
+    return [ops.expand(builder, value, shape) for value in values]
+
+
 def _same(builder: NetworkBuilder, input: Value, *args: Any, **kwargs: Any) -> Value:
     """Copies, and where and how numbers are stored."""
     types = [item for item in (*args, *kwargs.values()) if isinstance(item, torch.dtype)]
@@ -88,10 +109,6 @@ def _dropout(builder: NetworkBuilder, input: Value, p: float, train: bool) -> Va
     if train and p > 0:
         raise Unsupported("drops entries at random also at inference; export the model in evaluation mode (model.eval())")
     return input
-
-
-def _masked_fill(builder: NetworkBuilder, input: Value, mask: Any, value: Any) -> Value:
-    return ops.where(builder, mask, value, input)
 
 
 def _pad(builder: NetworkBuilder, input: Value, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Value:
@@ -137,19 +154,12 @@ def _as(name: str) -> Handler:
 
 
 _FROM_ONE = """
-    _reshape_alias _unsafe_view as_strided broadcast_to channel_shuffle diagonal expand flatten flip fliplr flipud gather index index_select
+    _reshape_alias _unsafe_view as_strided broadcast_to channel_shuffle diagonal expand flatten flip fliplr flipud gather index _unsafe_index index_select
     movedim moveaxis narrow numpy_T permute pixel_shuffle pixel_unshuffle ravel repeat repeat_interleave reshape roll rot90 select slice
     swapaxes swapdims t take take_along_dim tile transpose unflatten unfold unsqueeze view
     chunk split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split unsafe_split_with_sizes hsplit vsplit dsplit
 """
-_FROM_TWO = {
-    "copy": (0, 1),
-    "select_scatter": (0, 1),
-    "slice_scatter": (0, 1),
-    "diagonal_scatter": (0, 1),
-    "index_put": (0, 2),
-    "scatter": (0, 3),
-}
+_FROM_TWO = {"copy": (0, 1), "select_scatter": (0, 1), "slice_scatter": (0, 1), "diagonal_scatter": (0, 1), "scatter": (0, 3)}
 _FROM_LISTS = "cat concat concatenate stack hstack vstack dstack column_stack"
 _UNCHANGED = """
     _to_copy alias clone contiguous cpu cuda detach detach_ requires_grad_ double fill_diagonal float lift lift_fresh lift_fresh_copy positive resolve_conj
@@ -175,13 +185,13 @@ ENTRIES: dict[str, Handler] = {
     "new_full": _new_full,
     "full_like": _full_like,
     "fill": _full_like,
+    **dict.fromkeys(("index_put", "_unsafe_index_put"), _index_put),
+    "broadcast_tensors": _broadcast_all,
     "squeeze": _squeeze,
     "squeeze_copy": _squeeze,
     "expand_as": _as("expand"),
     "reshape_as": _as("reshape"),
     "view_as": _as("view"),
-    "masked_fill": _masked_fill,
-    "where": ops.where,
     "pad": _pad,
     "constant_pad_nd": _constant_pad,
     "embedding": lambda builder, weight, indices, *args: ops.embedding(builder, indices, weight),

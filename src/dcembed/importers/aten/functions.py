@@ -10,6 +10,8 @@ import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.operations import Unsupported, Value
+from dcembed.importers.operations.ranges import lower_bound
+from dcembed.importers.operations.structure import blocks
 from dcembed.network.activations import Activation, smooth
 from dcembed.network.builder import NetworkBuilder, Tensor
 
@@ -83,6 +85,10 @@ def _rrelu(builder: NetworkBuilder, value: Value, lower: float = 1 / 8, upper: f
     return ops.leaky_relu(builder, value, 0.5 * (lower + upper))
 
 
+def _rrelu_functional(builder: NetworkBuilder, value: Value, noise: Any, *args: Any) -> tuple[Value, Any]:
+    return _rrelu(builder, value, *args), noise
+
+
 def _rrelu_with_noise(builder: NetworkBuilder, value: Value, noise: Any, *args: Any) -> Value:
     return _rrelu(builder, value, *args)
 
@@ -128,8 +134,17 @@ def _hypot(builder: NetworkBuilder, left: Value, right: Value) -> Value:
     return ops.sqrt(builder, ops.add(builder, ops.square(builder, left), ops.square(builder, right)))
 
 
-def _swapped_power(builder: NetworkBuilder, base: Value, exponent: Value) -> Value:
-    return ops.power(builder, base, exponent)
+# Units that are positive but for single points.
+_POSITIVE = frozenset({"square", "exp", "softplus", "sigmoid"})
+
+
+def _sign(builder: NetworkBuilder, value: Tensor) -> Value:
+    """One, of what is positive whatever the input is."""
+    sources = [source for source in blocks(value.affine)]
+    positive = all(source and builder.stage(source)[1].name in _POSITIVE for source in sources)
+    if not positive or lower_bound(builder, value.affine).min() < 0:
+        raise Unsupported("takes the sign, which jumps")
+    return np.ones(value.shape)
 
 
 def _unit(activation: Callable[[], Activation]) -> Callable[..., Value]:
@@ -154,35 +169,9 @@ def _angle(factor: float) -> Callable[..., Value]:
     return lambda builder, value: _times(builder, value, factor)
 
 
-def _equal(truth: bool) -> Callable[..., Any]:
-    """Whether values are equal is known only of a value and itself, and of a value and something infinite."""
-
-    def handler(builder: NetworkBuilder, left: Value, right: Any) -> Any:
-        shape = np.broadcast_shapes(ops.shape_of(left), ops.shape_of(right))
-        if isinstance(left, Tensor) and isinstance(right, Tensor) and left.affine is right.affine:
-            return np.full(shape, truth)
-        constants = [np.asarray(side) for side in (left, right) if not isinstance(side, Tensor)]
-        if constants and not np.isfinite(constants[0]).any():
-            return np.full(shape, not truth)
-        raise Unsupported("compares values that are computed from the input, which jumps")
-
-    return handler
-
-
-def _everywhere(truth: bool) -> Callable[..., Any]:
-    """Values here are numbers, always."""
-    return lambda builder, value: np.full(ops.shape_of(value), truth)
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("isnan", "isinf", "isposinf", "isneginf"), _everywhere(False)),
-    "isfinite": _everywhere(True),
-    "eq": _equal(True),
-    "ne": _equal(False),
-    "nan_to_num": lambda builder, value, *args, **kwargs: value,
-    **dict.fromkeys(("add", "_add_relu_"), _add),
+    "add": _add,
     **dict.fromkeys(("sub", "subtract"), _subtract),
-    **dict.fromkeys(("mul", "multiply"), ops.multiply),
     **dict.fromkeys(("div", "divide", "true_divide"), _divide),
     **dict.fromkeys(("neg", "negative"), ops.negate),
     **dict.fromkeys(("abs", "absolute"), ops.absolute),
@@ -208,6 +197,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_prelu_kernel": _prelu,
     "rrelu": _rrelu,
     "rrelu_with_noise": _rrelu_with_noise,
+    "rrelu_with_noise_functional": _rrelu_functional,
+    "sign": _sign,
     "hardtanh": _hardtanh,
     "hardsigmoid": lambda builder, value: ops.hard_sigmoid(builder, value),
     "hardswish": _unit(smooth.hardswish),

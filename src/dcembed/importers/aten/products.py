@@ -47,6 +47,14 @@ def _bilinear(builder: NetworkBuilder, left: Value, right: Value, weight: Any, b
     return result if bias is None else ops.add(builder, result, bias)
 
 
+def _distances(builder: NetworkBuilder, left: Value, right: Value, p: float = 2.0, compute_mode: Any = None) -> Value:
+    """Norms of the differences of all rows."""
+    one, other = (
+        ops.rearrange(builder, value, lambda entries, axis=axis: np.expand_dims(entries, axis)) for value, axis in ((left, -2), (right, -3))
+    )
+    return ops.norm(builder, ops.subtract(builder, one, other), p, -1)
+
+
 def _attention(
     builder: NetworkBuilder,
     query: Value,
@@ -91,13 +99,14 @@ def _flash_attention(
 
 
 PRODUCTS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul"), ops.matmul),
-    **dict.fromkeys(("addmm", "baddbmm", "addmv"), _add_product),
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot", "vdot", "linalg_matmul", "_sparse_mm"), ops.matmul),
+    **dict.fromkeys(("addmm", "baddbmm", "addmv", "_sparse_addmm"), _add_product),
     **dict.fromkeys(("outer", "ger"), _outer),
     "linear": _linear,
     "addbmm": _add_products,
     "einsum": _einsum,
     "bilinear": _bilinear,
+    **dict.fromkeys(("cdist", "_cdist_forward", "_euclidean_dist"), _distances),
     "scaled_dot_product_attention": _attention,
     "_scaled_dot_product_flash_attention_for_cpu": _flash_attention,
 }

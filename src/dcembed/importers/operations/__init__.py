@@ -30,7 +30,7 @@ from dcembed.importers.operations.activations import (
 from dcembed.importers.operations.arithmetic import absolute, add, maximum, minimum, multiply, negate, scale, subtract
 from dcembed.importers.operations.contraction import einsum, matmul
 from dcembed.importers.operations.convolution import convolve, convolve_transposed
-from dcembed.importers.operations.extremes import largest, largest_along, smallest
+from dcembed.importers.operations.extremes import largest, largest_along, log_sum_exp_of, smallest
 from dcembed.importers.operations.normalization import batch_norm, group_norm, layer_norm, local_response_norm, rms_norm
 from dcembed.importers.operations.padding import pad
 from dcembed.importers.operations.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool, norm_pool
@@ -41,6 +41,7 @@ from dcembed.importers.operations.powers import (
     log,
     log1p,
     log_of_base,
+    logit,
     power,
     reciprocal,
     rsqrt,
@@ -48,6 +49,7 @@ from dcembed.importers.operations.powers import (
     square,
 )
 from dcembed.importers.operations.rearranging import (
+    as_indices,
     chunk_sizes,
     concat,
     embedding,
@@ -83,6 +85,7 @@ from dcembed.importers.operations.reductions import (
 )
 from dcembed.importers.operations.resizing import resize
 from dcembed.importers.operations.softmax import drop_head, log_softmax, softmax, softmin
+from dcembed.importers.operations.sorting import sort
 from dcembed.importers.operations.units import activate, relu
 from dcembed.importers.operations.values import (
     Unsupported,
@@ -111,6 +114,7 @@ __all__ = [
     "along_axis",
     "as_axes",
     "as_constant",
+    "as_indices",
     "as_tensor",
     "average_pool",
     "batch_norm",
@@ -153,6 +157,8 @@ __all__ = [
     "log_softmax",
     "log_sum",
     "log_sum_exp",
+    "log_sum_exp_of",
+    "logit",
     "map_last_axes",
     "matmul",
     "max_pool",
@@ -193,6 +199,7 @@ __all__ = [
     "softmax",
     "softmin",
     "softplus",
+    "sort",
     "split",
     "sqrt",
     "square",

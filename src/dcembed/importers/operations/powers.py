@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.importers.operations.arithmetic import add, multiply, negate, scale
+from dcembed.importers.operations.arithmetic import add, multiply, negate, scale, subtract
 from dcembed.importers.operations.ranges import lower_bound
 from dcembed.importers.operations.structure import Units, read_units
 from dcembed.importers.operations.units import activate, cube
@@ -66,19 +66,14 @@ def reciprocal(builder: NetworkBuilder, value: Value) -> Value:
     if units is not None and units.activation.name == "exp" and (units.factor > 0).all() and (units.shift > 0).all():
         return builder.reshape(_logistic(builder, units), value.shape)
     if units is not None and units.activation.name == "power" and (units.factor > 0).all() and not units.shift.any():
-        return builder.reshape(_inverse_power(builder, units), value.shape)
+        # 1 / (c a^p) = a^-p / c.
+        exponent, end = units.activation.parameters
+        inverse = builder.activate(Tensor(units.before, units.factor.shape), smooth.power(-exponent, end))
+        return builder.reshape(builder.scale(inverse, 1.0 / units.factor), value.shape)
     least = lower_bound(builder, value.affine)
     if least.min() < 0 and lower_bound(builder, builder.scale(value, -1.0).affine).min() >= 0:
         return negate(builder, reciprocal(builder, builder.scale(value, -1.0)))
     return activate(builder, value, smooth.power(-1.0, _least(least, LEAST)))
-
-
-def _inverse_power(builder: NetworkBuilder, units: Units) -> Tensor:
-    """1 / (c a^p) = a^(-p) / c."""
-    exponent, least = units.activation.parameters
-    inside = Tensor(units.before, units.factor.shape)
-    raised = inside if exponent == -1.0 else builder.activate(inside, smooth.power(-exponent, max(least, LEAST)))
-    return builder.scale(raised, 1.0 / units.factor)
 
 
 def _logistic(builder: NetworkBuilder, units: Units) -> Tensor:
@@ -169,6 +164,16 @@ def _whole_power(builder: NetworkBuilder, value: Tensor, exponent: int) -> Value
 def log_of_base(builder: NetworkBuilder, value: Value, base: float) -> Value:
     """The logarithm to another base."""
     return scale(builder, log(builder, value), 1.0 / math.log(base))
+
+
+def logit(builder: NetworkBuilder, value: Value, least: float | None = None) -> Value:
+    """log(value / (1 - value)) of a value between 0 and 1, which stays `least` away from both where that is given."""
+    inside = value
+    if least is not None and isinstance(value, Tensor):
+        inside = builder.clip(value, least, 1.0 - least)
+    elif least is not None:
+        inside = np.clip(np.asarray(value), least, 1.0 - least)
+    return subtract(builder, log(builder, inside), log(builder, subtract(builder, np.asarray(1.0), inside)))
 
 
 def log1p(builder: NetworkBuilder, value: Value) -> Value:

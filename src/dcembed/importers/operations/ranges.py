@@ -6,7 +6,6 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.importers.operations.structure import blocks, read_absolute
-from dcembed.network.activations import Activation
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 
@@ -32,14 +31,22 @@ def lower_bound(builder: NetworkBuilder, affine: Affine) -> Array:
         return found[2]
     total = affine.bias.copy()
     for source, block in blocks(affine).items():
-        least, largest = (-np.inf, np.inf) if source == 0 else _range(builder.stage(source)[1])
+        least, largest = (-np.inf, np.inf) if source == 0 else _range(builder, source)
         for bound, part in ((least, block.maximum(0)), (largest, block.minimum(0))):
             amounts = part.sum(axis=1)
             total += np.where(amounts == 0, 0.0, amounts * bound if np.isfinite(bound) else -np.inf)
     return total
 
 
-def _range(activation: Activation) -> tuple[float, float]:
+def _range(builder: NetworkBuilder, source: int) -> tuple[float, float]:
+    """The least and the largest value of the units of a stage."""
+    before, activation = builder.stage(source)
     if activation.name == "elu":
         return (-max(activation.parameters[0], 0.0), np.inf)
-    return _RANGES.get(activation.name, (-np.inf, np.inf))
+    if activation.name not in ("log", "power"):
+        return _RANGES.get(activation.name, (-np.inf, np.inf))
+    inside = float(lower_bound(builder, before).min(initial=np.inf))
+    if not activation.parameters[-1] <= inside < np.inf:
+        return (-np.inf, np.inf)
+    end = float(activation.value(np.array([inside]))[0])
+    return (0.0, end) if activation.name == "power" and activation.parameters[0] < 0 else (end, np.inf)

@@ -5,6 +5,7 @@ Everything that a unit computes can be read back from the builder, so nothing ha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from dcembed.network.activations import Activation
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder
 
-# Two maps are taken for multiples of each other up to this, relative to their largest entries.
+# Two rows are taken for multiples of each other up to this, relative to their largest entries.
 ROUNDING = 1e-12
 
 
@@ -84,12 +85,14 @@ def ratio(left: Affine, right: Affine) -> Array | None:
     if (square == 0).any():
         return None
     factor: Array = across / square
-    scale = max(abs(block).max() for block in mine.values())
-    for source, block in mine.items():
-        gap = block - sp.diags_array(factor) @ other[source]
-        if abs(gap).max() > ROUNDING * scale:
-            return None
-    return factor
+    gaps = [block - sp.diags_array(factor) @ other[source] for source, block in mine.items()]
+    return factor if (_largest(gaps) <= ROUNDING * _largest(mine.values())).all() else None
+
+
+def _largest(rows: Iterable[sp.csr_array]) -> Array:
+    """The largest absolute entry of every row of several matrices together."""
+    largest: Array = np.max([abs(block).max(axis=1).toarray().reshape(-1) for block in rows], axis=0)
+    return largest
 
 
 def read_cube(builder: NetworkBuilder, affine: Affine) -> tuple[Affine, Array, Affine] | None:
