@@ -177,7 +177,7 @@ def test_all_unsupported_nodes_are_named():
         ([HIDDEN, node("Shrink", "h", lambd=0.5, bias=0.0)], r"jumps by 0\.5"),
         ([HIDDEN, node("LpNormalization", "h", p=2)], "divides by a norm that can be zero"),
         ([HIDDEN, node("Hardmax", "h")], "Hardmax .jumps; only continuous"),
-        ([HIDDEN, node("LSTM", "h W V")], "goes through a sequence with states of its own"),
+        ([HIDDEN, node("Scan", "h", num_scan_inputs=1)], "goes through a sequence with a body of its own"),
         ([HIDDEN, node("ArgMax", "h")], "Choose the scores before it with outputs="),
         ([HIDDEN, node("Cast", "h", "i", to=TensorProto.INT32), node("Gather", "S i")], "converts a computed value to INT32"),
         ([HIDDEN, node("Gather", "S h")], "looks up rows of a table by the input"),

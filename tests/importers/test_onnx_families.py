@@ -292,7 +292,7 @@ def names():
     return NAMES
 
 
-# What the exporter writes is something else than the module, or is refused by decision.
+# What the exporter writes is something else than the module.
 NOT_THE_MODULE = {
     "AvgPool2d divisor",
     "change in place",
@@ -301,7 +301,6 @@ NOT_THE_MODULE = {
     "Upsample trilinear",
     "F.interpolate",
 }
-REFUSED = {"RNN of ReLU", "RNN", "LSTM", "GRU"}
 # By the exporter that needs a package of its own, a few.
 CHOSEN = [
     "Softplus",
@@ -343,8 +342,8 @@ def check_export(name, tmp_path, **options):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", names())
 def test_exported_module(name, tmp_path):
-    if name in NOT_THE_MODULE | REFUSED:
-        pytest.skip("is written as something else, or refused by decision")
+    if name in NOT_THE_MODULE:
+        pytest.skip("is written as something else")
     check_export(name, tmp_path, dynamo=False, opset_version=17)
 
 
