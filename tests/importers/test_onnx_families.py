@@ -292,8 +292,11 @@ def names():
     return NAMES
 
 
-# What the exporter writes is something else than the module.
+# What the exporter writes is something else than the module, or holds for batches of one size only.
 NOT_THE_MODULE = {
+    "index_add",
+    "scatter",
+    "scatter_add",
     "AvgPool2d divisor",
     "change in place",
     "change a part in place",

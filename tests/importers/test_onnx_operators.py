@@ -226,6 +226,12 @@ CASES = {
         constants={"a00": np.array([[0]])},
     ),
     "ScatterElements": case(node("ScatterElements", "x i v", axis=1), (1, 3), constants={"i": np.array([[1]]), "v": np.array([[5.0]])}),
+    "ScatterElements add": case(
+        node("ScatterElements", "x i v", axis=1, reduction="add"),
+        (1, 3),
+        opset=18,
+        constants={"i": np.array([[1, 1]]), "v": np.array([[5.0, 2.0]])},
+    ),
     "Scatter": case(
         node("Scatter", "x i v", axis=1), (1, 3), opset=9, constants={"i": np.array([[1]]), "v": np.array([[5.0]])}, reference=False
     ),
