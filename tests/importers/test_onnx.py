@@ -158,7 +158,7 @@ def test_all_unsupported_nodes_are_named():
     lines = str(info.value).splitlines()
     assert lines[0] == "The ONNX model has 6 layers that cannot be embedded:"
     assert lines[1].startswith("  layer 1, 's': Floor (jumps; only continuous functions can be embedded.")
-    assert lines[2].startswith("  layer 3, 'm': Where (chooses by a comparison of computed values, and jumps where it turns")
+    assert lines[2].startswith("  layer 3, 'm': Where (chooses by a computed value between two that may differ where the choice changes")
     assert lines[3] == "  layer 4, 'fancy': my.ops.Fancy"
     assert lines[4].startswith("  layer 5, 'u': com.microsoft.FusedMatMul (was put there by an optimizer of another runtime.")
     assert lines[5].startswith("  layer 6, 'i': Cast (converts a computed value to INT64; conversions between floating-point types")
@@ -177,7 +177,7 @@ def test_all_unsupported_nodes_are_named():
         ([HIDDEN, node("Shrink", "h", lambd=0.5, bias=0.0)], r"jumps by 0\.5"),
         ([HIDDEN, node("LpNormalization", "h", p=2)], "divides by a norm that can be zero"),
         ([HIDDEN, node("Hardmax", "h")], "Hardmax .jumps; only continuous"),
-        ([HIDDEN, node("LSTM", "h W V")], "goes through a sequence with states of its own"),
+        ([HIDDEN, node("Scan", "h", num_scan_inputs=1)], "goes through a sequence with a body of its own"),
         ([HIDDEN, node("ArgMax", "h")], "Choose the scores before it with outputs="),
         ([HIDDEN, node("Cast", "h", "i", to=TensorProto.INT32), node("Gather", "S i")], "converts a computed value to INT32"),
         ([HIDDEN, node("Gather", "S h")], "looks up rows of a table by the input"),

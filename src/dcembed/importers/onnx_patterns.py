@@ -78,28 +78,26 @@ def _is_zero(view: View, name: str) -> bool:
 
 def _gelu(view: View, node: onnx.NodeProto, version: int) -> Found | None:
     """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), multiplied in any order."""
-    tanh = _find_tanh(view, node)
-    if tanh is None:
+    factors = _factors(view, node)
+    tanh = [name for name in factors if view.inputs(name, "Tanh")]
+    if len(tanh) != 1:
         return None
-    inside = read_polynomial(view, view.makers[tanh].input[0])
-    names = {name for key in inside for name, _ in key}
-    if len(names) != 1:
-        return None
-    x = names.pop()
-    slope = math.sqrt(2.0 / math.pi)
-    whole = read_polynomial(view, node.output[0], frozenset((x, tanh)))
-    is_gelu = _near(inside, {((x, 1),): slope, ((x, 3),): slope * 0.044715}) and _near(
-        whole, {((x, 1),): 0.5, tuple(sorted(((x, 1), (tanh, 1)))): 0.5}
-    )
-    return ("Gelu", x, {"approximate": "tanh"}) if is_gelu else None
+    slope, inside = math.sqrt(2.0 / math.pi), view.makers[tanh[0]].input[0]
+    for x in factors:
+        whole = read_polynomial(view, node.output[0], frozenset((x, tanh[0])))
+        argument = read_polynomial(view, inside, frozenset((x,)))
+        half = {((x, 1),): 0.5, tuple(sorted(((x, 1), (tanh[0], 1)))): 0.5}
+        if _near(whole, half) and _near(argument, {((x, 1),): slope, ((x, 3),): slope * 0.044715}):
+            return "Gelu", x, {"approximate": "tanh"}
+    return None
 
 
-def _find_tanh(view: View, node: onnx.NodeProto) -> str | None:
-    """The only tanh that the factors of a product are made of."""
-    factors = [name for item in node.input for name in (item, *(view.inputs(item, "Add", "Mul") or ()))]
-    deeper = [name for item in factors for name in (item, *(view.inputs(item, "Add", "Mul") or ()))]
-    found = {name for name in deeper if view.inputs(name, "Tanh")}
-    return found.pop() if len(found) == 1 else None
+def _factors(view: View, node: onnx.NodeProto) -> list[str]:
+    """What a product is made of, three products and sums deep."""
+    names = list(node.input)
+    for _ in range(2):
+        names = [name for item in names for name in (item, *(view.inputs(item, "Add", "Mul") or ()))]
+    return list(dict.fromkeys(names))
 
 
 def _near(left: Polynomial, right: Polynomial) -> bool:

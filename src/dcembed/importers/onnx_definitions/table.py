@@ -13,7 +13,7 @@ import numpy as np
 import scipy.special
 from onnx.reference.op_run import OpRun
 
-from dcembed.importers.onnx_definitions import earlier, functions, places, resizing, tables
+from dcembed.importers.onnx_definitions import earlier, functions, places, recurrence, resizing, tables
 from dcembed.importers.onnx_definitions.loops import Loop
 
 Definition = Callable[..., Any]
@@ -33,14 +33,17 @@ _BEFORE: dict[int, dict[str, Definition]] = {
         "Gelu": functions.gelu,
         "GlobalLpPool": places.global_lp_pool,
         "GroupNormalization": functions.group_norm,
+        "GRU": recurrence.gru,
         "HardSwish": functions.hard_swish,
         "LpNormalization": functions.lp_normalization,
         "LpPool": places.lp_pool,
         "LRN": places.lrn,
+        "LSTM": recurrence.lstm,
         "MaxPool": places.max_pool,
         "OneHot": functions.one_hot,
         "Pad": places.pad,
         "Resize": resizing.resize,
+        "RNN": recurrence.rnn,
         "Softplus": functions.softplus,
         "Upsample": resizing.upsample,
     },

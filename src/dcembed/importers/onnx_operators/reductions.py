@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dcembed.importers import operations as ops
+from dcembed.importers.lowering import UNKNOWN
 from dcembed.importers.onnx_operators.shapes import whole_numbers
 from dcembed.importers.operations import Value
 from dcembed.network.builder import NetworkBuilder
@@ -26,6 +29,15 @@ def over_axes(reduction: Reduction) -> Reduction:
         return reduction(builder, x, chosen if chosen or noop_with_empty_axes else None, bool(keepdims))
 
     return handler
+
+
+def top_k(
+    builder: NetworkBuilder, x: Value, count: Any = None, axis: int = -1, largest: int = 1, sorted: int = 1, k: int | None = None
+) -> tuple[Value, Any]:
+    """The largest or smallest entries along an axis in their order; where they were jumps, and is not given."""
+    number = k if count is None else whole_numbers(count, "a number")[0]
+    ordered = ops.sort(builder, x, axis, descending=bool(largest))
+    return ops.take(builder, ordered, np.arange(number or 0), axis), UNKNOWN
 
 
 def norm(order: float) -> Reduction:

@@ -5,10 +5,7 @@ from __future__ import annotations
 _JUMPS = "jumps; only continuous functions can be embedded. Export the model without it, or choose values before it with outputs="
 _LABELS = "gives a place or a label, which jumps. Choose the scores before it with outputs="
 _COMPARES = "compares computed values, which jumps. Write max, min, clip or relu where they do the same, or give the input a value with inputs={...}"
-_STEPS = (
-    "goes through a sequence with states of its own. Write it out as Gemm, Sigmoid, Tanh and Mul over a fixed number of steps, or embed what "
-    "comes behind it with a fixed state"
-)
+_STEPS = "goes through a sequence with a body of its own. Export it with a fixed number of steps written out"
 _QUANTIZED = "rounds to whole numbers, which jumps. Pass the model before it was quantized"
 _TREES = (
     "is made of trees, which are piecewise constant. Embed them with a package for trees: gurobi-machinelearning, PySCIPOpt-ML, OMLT or "
@@ -26,9 +23,9 @@ _OPTIMIZED = "was put there by an optimizer of another runtime. Pass the model a
 
 _GROUPS = {
     _JUMPS: "Binarizer Ceil Floor Hardmax Mod Round",
-    _LABELS: "ArgMax ArgMin LabelEncoder TopK ZipMap",
+    _LABELS: "ArgMax ArgMin LabelEncoder ZipMap",
     _COMPARES: "And Equal IsInf IsNaN Or Xor",
-    _STEPS: "GRU LSTM RNN Scan",
+    _STEPS: "Scan",
     _QUANTIZED: "ConvInteger DequantizeLinear DynamicQuantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
     _TREES: "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor",
     _KERNELS: "SVMClassifier SVMRegressor",

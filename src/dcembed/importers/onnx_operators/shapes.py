@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.importers import operations as ops
@@ -133,34 +134,28 @@ def gather_nd(builder: NetworkBuilder, x: Value, indices: Any, batch_dims: int =
 
 
 def scatter_elements(builder: NetworkBuilder, x: Value, indices: Any, updates: Value, axis: int = 0, reduction: str = "none") -> Value:
-    """x with some entries replaced, by one constant index along an axis for each."""
+    """x with some entries replaced or added to, by one constant index along an axis for each."""
     places = _constant_indices(indices)
-
-    def write(target: Array, values: Array) -> None:
-        grid = np.meshgrid(*[np.arange(length) for length in places.shape], indexing="ij")
-        key = tuple(places if place == axis % target.ndim else index for place, index in enumerate(grid))
-        target[key] = values
-
-    return _scatter(builder, x, updates, write, reduction)
+    grid = np.meshgrid(*[np.arange(length) for length in places.shape], indexing="ij")
+    key = tuple(places if place == axis % len(ops.shape_of(x)) else index for place, index in enumerate(grid))
+    return _scatter(builder, x, updates, key, reduction)
 
 
 def scatter_nd(builder: NetworkBuilder, x: Value, indices: Any, updates: Value, reduction: str = "none") -> Value:
-    """x with some slices replaced, by constant tuples of indices."""
-    places = _constant_indices(indices)
-
-    def write(target: Array, values: Array) -> None:
-        target[tuple(np.moveaxis(places, -1, 0))] = values
-
-    return _scatter(builder, x, updates, write, reduction)
+    """x with some slices replaced or added to, by constant tuples of indices."""
+    return _scatter(builder, x, updates, tuple(np.moveaxis(_constant_indices(indices), -1, 0)), reduction)
 
 
-def _scatter(builder: NetworkBuilder, x: Value, updates: Value, write: Any, reduction: str) -> Value:
-    if reduction != "none":
-        raise Unsupported(f"combines entries by '{reduction}'; replacing them is accepted")
+def _scatter(builder: NetworkBuilder, x: Value, updates: Value, key: tuple[Array, ...], reduction: str) -> Value:
     values, new = ops.as_tensor(x), ops.as_tensor(updates)
-    count = values.affine.num_rows
+    count, more = values.affine.num_rows, new.affine.num_rows
     numbers = np.arange(count).reshape(values.shape)
-    write(numbers, count + np.arange(new.affine.num_rows).reshape(new.shape))
+    if reduction == "add":
+        matrix = sp.csr_array((np.ones(more), (numbers[key].reshape(-1), np.arange(more))), shape=(count, more))
+        return ops.add(builder, values, ops.transform(builder, new, matrix, values.shape))
+    if reduction != "none":
+        raise Unsupported(f"combines entries by '{reduction}'; replacing and adding are accepted")
+    numbers[key] = count + np.arange(more).reshape(new.shape)
     both = builder.concat([builder.reshape(part, (part.affine.num_rows,)) for part in (values, new)])
     return ops.pick(builder, both, numbers)
 

@@ -28,6 +28,7 @@ from dcembed.importers.operations.activations import (
     threshold,
 )
 from dcembed.importers.operations.arithmetic import absolute, add, maximum, minimum, multiply, negate, scale, subtract
+from dcembed.importers.operations.conditions import Condition, choose, is_above, is_below, is_not, let_through
 from dcembed.importers.operations.contraction import einsum, matmul
 from dcembed.importers.operations.convolution import convolve, convolve_transposed
 from dcembed.importers.operations.extremes import largest, largest_along, log_sum_exp_of, smallest
@@ -104,6 +105,7 @@ from dcembed.importers.operations.values import (
 )
 
 __all__ = [
+    "Condition",
     "Unsupported",
     "Value",
     "absolute",
@@ -120,6 +122,7 @@ __all__ = [
     "batch_norm",
     "broadcast",
     "celu",
+    "choose",
     "chunk_sizes",
     "clip",
     "concat",
@@ -144,11 +147,15 @@ __all__ = [
     "group_norm",
     "hard_sigmoid",
     "index",
+    "is_above",
+    "is_below",
+    "is_not",
     "largest",
     "largest_along",
     "largest_over",
     "layer_norm",
     "leaky_relu",
+    "let_through",
     "local_response_norm",
     "log",
     "log1p",
