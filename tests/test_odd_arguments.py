@@ -84,7 +84,7 @@ CALLS = {
     BUILDER.concat: {"values": [INPUT, INPUT], "axis": 0},
     BUILDER.reshape: {"value": INPUT, "shape": (1, 2)},
     BUILDER.finish: {"output": INPUT},
-    dcembed.load_network: {"model": NETWORK, "input_shape": 2, "inputs": None, "outputs": None, "architecture": None},
+    dcembed.load_network: {"model": NETWORK, "input_shape": 2, "inputs": ["a"], "outputs": ["b"], "architecture": "relu"},
     dcembed.save_network: {"network": NETWORK, "path": "net.npz"},
     dcembed.solve: {"program": PROGRAM, "embeddings": [EMBEDDING], "start": [0.0, 0.0], "options": RUN},
     dcembed.verify: {"program": PROGRAM, "embeddings": [EMBEDDING], "w": [0.0, 0.0]},

@@ -80,11 +80,11 @@ class MutantReport:
 
 
 def mutate(content: bytes, seed: int, name: str = "") -> bytes:
-    """A broken copy. Of packed files (.npz, .pt2, .pt, .gz) some are broken inside, where a checksum would else hide it."""
+    """A broken copy. Of packed files (.npz, .keras, .pt2, .pt, .gz) some are broken inside, where a checksum would else hide it."""
     rng = random.Random(seed)
     if name.endswith(".gz") and rng.random() < 0.5:
         return gzip.compress(_break(gzip.decompress(content), rng), mtime=0)
-    if name.endswith((".npz", ".pt2", ".pt")) and rng.random() < 0.7:
+    if name.endswith((".npz", ".keras", ".pt2", ".pt")) and rng.random() < 0.7:
         return _break_archive(content, rng)
     return _break(content, rng)
 

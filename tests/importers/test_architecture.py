@@ -98,8 +98,8 @@ def test_one_layer_needs_no_word(tmp_path, kind):
         (None, "blah", "load_network: architecture: str 'blah' is not the name"),
         (None, ["tanh"], r"has 1 names for 3 linear layers \(3 -> 5 -> 4 -> 2\)\. Accepted are one name, or a list of 2 names"),
         (None, ["tanh"] * 4, "has 4 names"),
-        (None, ["tanh", 3], "int 3 is not the name of an activation"),
-        (None, 3, "the name of an activation or a list of names is expected, received int 3"),
+        (None, ["tanh", 3], "str '3' is not the name of an activation"),
+        (None, 3, "load_network: architecture is not accepted: a list of names is expected, received int 3"),
         (None, "leaky_relu", r"'leaky_relu' has 0 numbers; one is accepted, for example leaky_relu\(0\.01\)"),
         (None, "tanh(2)", r"'tanh\(2\)' has 1 numbers; none is accepted"),
         (None, "elu(-1)", r"the number in 'elu\(-1\)' must be above 0"),
@@ -156,7 +156,7 @@ def test_every_function_is_built_as_it_is_evaluated(tmp_path, name):
 def test_functions_are_what_torch_computes():
     torch = pytest.importorskip("torch")
     points = np.linspace(-8.0, 8.0, 65)
-    named = {"hard_tanh": "hardtanh", "log_sigmoid": "logsigmoid"}
+    named = {"hard_tanh": "hardtanh", "log_sigmoid": "logsigmoid", "hard_sigmoid": "hardsigmoid"}
     for name in FUNCTIONS:
         theirs = getattr(torch.nn.functional, named.get(name, name), None)
         if theirs is None or name == "linear":

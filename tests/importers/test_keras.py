@@ -249,6 +249,7 @@ def test_an_embedding_of_a_constant():
     model = randomize(keras.Model([kind, x], layers.Dense(2, activation="relu")(layers.Concatenate()([looked_up, x]))))
     with pytest.raises(InputError, match=r"'kind' of the Keras model has type int32.*inputs=\{'kind': \.\.\.\}"):
         load_network(model)
+    assert load_network(model, inputs={"kind": [3, 1]}).num_inputs == 3
     network = load_network(model, inputs={"kind": [3, 1], "x": None})
     np.testing.assert_allclose(network(B), model.predict([np.tile([3, 1], (6, 1)), B], verbose=0), atol=1e-5)
 

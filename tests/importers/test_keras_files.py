@@ -25,7 +25,7 @@ from keras import layers
 from dcembed.cli import main
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.importers import load_network
-from tests.attack.mutants import MOST_BYTES, peak_memory
+from tests.attack.mutants import MOST_BYTES, mutate, peak_memory
 
 POINTS = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
 
@@ -249,7 +249,7 @@ def test_weights_lie_in_the_file(tmp_path, kind):
             file.create_dataset(place, shape, dtype="f4", external=[(str(tmp_path / "other.bin"), 0, 1000)])
         else:
             file[place] = np.array([b"text"])
-    with pytest.raises(NetworkError, match=r"weights that lie in another file|something else than an array of numbers"):
+    with pytest.raises(NetworkError, match=r"which Keras does not write|something else than arrays of numbers"):
         load_network(rewrite(path, lambda d: None, **{"model.weights.h5": stream.getvalue()}))
 
 
@@ -334,8 +334,24 @@ def test_bombs(tmp_path):
     with h5py.File(stream, "w") as file:
         # Nothing of it is written: what is not there is zero.
         file.create_dataset("layers/dense/vars/0", (10**5, 10**5), dtype="f4", chunks=(1000, 1000))
-    with pytest.raises(NetworkError, match="which no trained weights do"):
+    with pytest.raises(NetworkError, match="values in several pieces, which Keras does not write"):
         load_network(rewrite(path, lambda d: None, **{"model.weights.h5": stream.getvalue()}))
+
+
+@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+def test_mutants(tmp_path, monkeypatch, capfd, suffix):
+    """Broken files of both kinds are refused in one line, within the limits of the others."""
+    monkeypatch.chdir(tmp_path)
+    content = save(small(), tmp_path / f"good{suffix}").read_bytes()
+    codes = set()
+    for seed in range(60):
+        (tmp_path / f"bad{suffix}").write_bytes(mutate(content, seed, f"bad{suffix}"))
+        capfd.readouterr()
+        before = peak_memory(reset=True)
+        codes.add(code := main(["info", f"bad{suffix}"]))
+        assert peak_memory() - before < MOST_BYTES, seed
+        assert capfd.readouterr().err.count("\n") == (code == 2), seed
+    assert codes == {0, 2}
 
 
 # Broken files.

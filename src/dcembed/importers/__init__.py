@@ -132,20 +132,25 @@ def load_network(
 
 
 def _read_request(input_shape: Any, inputs: Any, outputs: Any, architecture: Any) -> Request:
-    fixed = {name: value for name, value in inputs.items() if value is not None} if isinstance(inputs, Mapping) else None
-    named_inputs = None if inputs is None else as_names(list(inputs) if isinstance(inputs, Mapping) else inputs, "load_network: inputs")
-    free = None if named_inputs is None else tuple(name for name in named_inputs if not fixed or name not in fixed)
+    names = None if inputs is None else as_names(list(inputs) if isinstance(inputs, Mapping) else inputs, "load_network: inputs")
+    fixed = {str(name): value for name, value in inputs.items() if value is not None} if isinstance(inputs, Mapping) else {}
     logits = isinstance(outputs, str) and outputs == "logits"
     named = [outputs] if isinstance(outputs, str) else outputs
     return Request(
         input_shape=None if isinstance(input_shape, Mapping) else parse_input_shape(input_shape),
         input_shapes=parse_input_shapes(input_shape) if isinstance(input_shape, Mapping) else None,
-        inputs=free,
+        inputs=None if names is None else tuple(name for name in names if name not in fixed),
         fixed=fixed or None,
         outputs=None if named is None or logits else as_names(named, "load_network: outputs"),
         logits=logits,
-        architecture=architecture,
+        architecture=_read_architecture(architecture),
     )
+
+
+def _read_architecture(architecture: Any) -> Any:
+    if architecture is None or isinstance(architecture, str):
+        return architecture
+    return list(as_names(architecture, "load_network: architecture"))
 
 
 def open_onnx(path: Path) -> Any:

@@ -6,14 +6,11 @@ the model of what was accepted, which is read as a live one and compared with it
 
 from __future__ import annotations
 
-import io
 import json
-import tempfile
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
-
-import h5py
 
 from dcembed.errors import DcembedError, NetworkError
 from dcembed.importers.archives import DAMAGES, check_entries
@@ -21,7 +18,7 @@ from dcembed.importers.keras_backend import keras
 from dcembed.importers.keras_config import Cleaning, clean_model
 from dcembed.importers.keras_legacy import modernize
 from dcembed.importers.keras_sizes import Limits, limits_of
-from dcembed.importers.keras_weights import make_initializer, read_shapes
+from dcembed.importers.keras_weights import Weights, load_weights, make_initializer, read_weights
 
 DESCRIPTION, WEIGHTS = "config.json", "model.weights.h5"
 # Letters of what Keras says of a file that a message shows.
@@ -31,7 +28,10 @@ MOST_SHOWN = 300
 def read_file(path: Path) -> tuple[Any, Limits]:
     """The model in a file, and how large its values may become."""
     try:
-        return _read_archive(path) if path.suffix.lower() == ".keras" else _read_whole(path)
+        with warnings.catch_warnings():
+            # What Keras finds unusual in a file of an older version is none of the user's business here.
+            warnings.simplefilter("ignore")
+            return _read_archive(path) if path.suffix.lower() == ".keras" else _read_whole(path)
     except DcembedError:
         raise
     except (*DAMAGES, RecursionError) as error:
@@ -47,42 +47,36 @@ def _read_archive(path: Path) -> tuple[Any, Limits]:
         if len(entries) < 2:
             raise NetworkError(f"{path} is not a Keras file: it holds no {DESCRIPTION if DESCRIPTION not in entries else WEIGHTS}.")
         check_entries(list(entries.values()), path)
-        description, weights = json.loads(archive.read(entries[DESCRIPTION])), archive.read(entries[WEIGHTS])
-    shapes, count = read_shapes(io.BytesIO(weights), path)
-    limits = limits_of(count)
-    cleaned = clean_model(description, Cleaning(path, make_initializer(shapes, path), limits.values))
+        description, content = json.loads(archive.read(entries[DESCRIPTION])), archive.read(entries[WEIGHTS])
+    weights = read_weights(content, path)
+    cleaned, limits = _clean(description, weights, path)
     model = keras.saving.deserialize_keras_object(cleaned, safe_mode=True)
-    _check_built(model, path)
-    with tempfile.TemporaryDirectory() as folder:
-        # Keras reads weights from files.
-        target = Path(folder) / WEIGHTS
-        target.write_bytes(weights)
-        model.load_weights(str(target))
-    return model, limits
+    return _with_weights(model, weights, WEIGHTS, path), limits
 
 
 def _read_whole(path: Path) -> tuple[Any, Limits]:
     """An HDF5 file with the description of the model as an attribute, as older versions save them."""
-    shapes, count = read_shapes(path, path)
-    with h5py.File(path, "r") as file:
-        text = file.attrs.get("model_config")
-    if text is None:
+    weights = read_weights(path.read_bytes(), path)
+    text = weights.root.attributes.get("model_config")
+    if text is None or text.dtype.kind != "S" or text.size != 1:
         raise NetworkError(
             f"{path} holds weights without a description of the model. Build the model, call model.load_weights('{path.name}'), and pass it."
         )
-    description = modernize(json.loads(text), path)
-    limits = limits_of(count)
-    cleaned = clean_model(description, Cleaning(path, make_initializer(shapes, path), limits.values))
+    cleaned, limits = _clean(modernize(json.loads(text.item()), path), weights, path)
     kind = keras.Sequential if cleaned["class_name"] == "Sequential" else keras.Model
-    model = kind.from_config(cleaned["config"])
-    _check_built(model, path)
-    model.load_weights(str(path))
-    return model, limits
+    return _with_weights(kind.from_config(cleaned["config"]), weights, "model.h5", path), limits
 
 
-def _check_built(model: Any, path: Path) -> None:
+def _clean(description: Any, weights: Weights, path: Path) -> tuple[dict[str, Any], Limits]:
+    limits = limits_of(weights.num_numbers)
+    return clean_model(description, Cleaning(path, make_initializer(weights, path), limits.values)), limits
+
+
+def _with_weights(model: Any, weights: Weights, name: str, path: Path) -> Any:
     if not model.built:
         raise NetworkError(f"The Keras model in {path} was saved before it had weights. Build and train it, then save it.")
+    load_weights(model, weights, name)
+    return model
 
 
 def _shorten(error: BaseException) -> str:

@@ -101,7 +101,7 @@ def read_inputs(model: Any, request: Request) -> Inputs:
     items, structure = _declared(model)
     names = [item.name for item in items]
     fixed = dict(request.fixed or {})
-    order = tuple(name for name in names if name not in fixed) if request.inputs is None else request.inputs
+    order = request.inputs or tuple(name for name in names if name not in fixed)
     _check_names(names, order, fixed)
     shaped = [_with_shape(item, request.input_shape, len(order)) if item.name in order else item for item in items]
     _check_types([item for item in shaped if item.name in order])

@@ -1,65 +1,62 @@
-"""The weights in a Keras file: an HDF5 file that holds arrays of numbers and refers to nothing else, and is no larger than it looks."""
+"""The weights in a Keras file: read without HDF5's library, looked at, and handed to Keras in a file of our own."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import h5py
 
 from dcembed.errors import NetworkError
-from dcembed.importers.archives import check_growth
+from dcembed.importers.hdf5_files import Node, arrays_of, read_hdf5
 from dcembed.importers.keras_backend import keras
 
-Shapes = frozenset[tuple[int, ...]]
+
+@dataclass(frozen=True)
+class Weights:
+    """What there is in an HDF5 file, the shapes of its arrays, and how many numbers they hold together."""
+
+    root: Node
+    shapes: frozenset[tuple[int, ...]]
+    num_numbers: int
 
 
-def read_shapes(source: Path | BinaryIO, path: Path) -> tuple[Shapes, int]:
-    """The shapes of all arrays in an HDF5 file, and how many numbers they hold together; `path` is the file that messages name."""
-    with h5py.File(source, "r") as file:
-        arrays = list(_arrays(file, path))
-        check_growth(sum(math.prod(array.shape) * array.dtype.itemsize for array in arrays), path)
-        return frozenset(tuple(array.shape) for array in arrays), sum(math.prod(array.shape) for array in arrays)
+def read_weights(content: bytes, path: Path) -> Weights:
+    """The weights in an HDF5 file; `path` is the file that messages name."""
+    root = read_hdf5(content)
+    arrays = list(arrays_of(root))
+    if any(array.dtype.kind not in "fiu" for array in arrays):
+        raise NetworkError(f"{path} has something else than arrays of numbers among its weights.")
+    return Weights(root, frozenset(array.shape for array in arrays), sum(array.size for array in arrays))
 
 
-def _arrays(group: Any, path: Path) -> Iterator[Any]:
-    """Links are looked at before they are followed: one may lead out of the file, or in a circle."""
-    seen: set[Any] = set()
-    pending = [group]
-    while pending:
-        here = pending.pop()
-        for name in here:
-            if not isinstance(here.get(name, getlink=True), h5py.HardLink):
-                raise NetworkError(f"{path} has weights that lie in another file ('{here.name}/{name}'); it was not followed there.")
-            item = here[name]
-            place = h5py.h5o.get_info(item.id).addr
-            if place in seen:
-                continue
-            seen.add(place)
-            if isinstance(item, h5py.Group):
-                pending.append(item)
-            elif _is_array(item):
-                yield item
-            else:
-                raise NetworkError(f"{path} has something else than an array of numbers among its weights: '{here.name}/{name}'.")
+def load_weights(model: Any, weights: Weights, name: str) -> None:
+    """Give a model its weights: Keras reads them from files, and by the name of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / name
+        with h5py.File(target, "w") as file:
+            _write(file, weights.root)
+        model.load_weights(str(target))
 
 
-def _is_array(item: Any) -> bool:
-    if not isinstance(item, h5py.Dataset):
-        return False
-    if item.external or item.is_virtual:
-        return False
-    return item.dtype.kind in "fiub" and None not in (item.shape or ())
+def _write(group: Any, node: Node) -> None:
+    for name, values in node.attributes.items():
+        group.attrs[name] = values
+    for name, member in node.members.items():
+        if member.values is None:
+            _write(group.create_group(name), member)
+        else:
+            group.create_dataset(name, data=member.values)
 
 
-def make_initializer(shapes: Shapes, path: Path) -> Any:
+def make_initializer(weights: Weights, path: Path) -> Any:
     """An initializer that makes room for weights of these shapes alone: a description may ask for more than there is."""
 
     class FromFile(keras.initializers.Initializer):  # type: ignore[misc]
         def __call__(self, shape: Any, dtype: Any = None, **others: Any) -> Any:
-            if tuple(shape) not in shapes:
+            if tuple(shape) not in weights.shapes:
                 raise NetworkError(f"{path} describes a layer with weights of shape {tuple(shape)}, and there are none such in it.")
             return keras.ops.zeros(shape, dtype)
 

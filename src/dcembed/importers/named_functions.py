@@ -114,23 +114,6 @@ def _table(name: str, evaluate: Callable[..., Any], **numbers: Any) -> _Row:
     return _Row(lambda builder, value, *parameters: builder.activate(value, find_activation(name, parameters)), evaluate, **numbers)
 
 
-def _scaled(name: str, inner: float, outer: float, evaluate: Callable[..., Any]) -> _Row:
-    """outer * f(inner * value) of an activation f."""
-
-    def build(builder: NetworkBuilder, value: Tensor) -> Tensor:
-        return builder.scale(builder.activate(builder.scale(value, inner), find_activation(name)), outer)
-
-    return _Row(build, evaluate)
-
-
-def _selu(builder: NetworkBuilder, value: Tensor) -> Tensor:
-    return builder.scale(builder.activate(value, find_activation("elu", (SELU_ALPHA,))), SELU_SCALE)
-
-
-def _celu(builder: NetworkBuilder, value: Tensor, alpha: float) -> Tensor:
-    return builder.scale(builder.activate(builder.scale(value, 1.0 / alpha), find_activation("elu", (1.0,))), alpha)
-
-
 def _elu_value(a: Array, alpha: float) -> Array:
     return np.where(a > 0, a, alpha * (np.exp(np.minimum(a, 0.0)) - 1.0))
 
@@ -150,21 +133,22 @@ FUNCTIONS: dict[str, _Row] = {
     "linear": _Row(lambda builder, value: value, np.asarray),
     "relu": _Row(ops.relu, lambda a: np.maximum(a, 0.0)),
     "leaky_relu": _Row(ops.leaky_relu, lambda a, slope: np.where(a > 0, a, slope * a), least=1, most=1, example="0.01"),
-    "relu6": _Row(lambda builder, value: ops.clip(builder, value, 0.0, 6.0), lambda a: np.clip(a, 0.0, 6.0)),
+    "relu6": _Row(ops.relu6, lambda a: np.clip(a, 0.0, 6.0)),
+    "hard_sigmoid": _Row(ops.hard_sigmoid, lambda a: np.clip(a / 6.0 + 0.5, 0.0, 1.0)),
     "hard_tanh": _Row(lambda builder, value: ops.clip(builder, value, -1.0, 1.0), lambda a: np.clip(a, -1.0, 1.0)),
     "tanh": _table("tanh", np.tanh),
     "sigmoid": _table("sigmoid", scipy.special.expit),
     "softplus": _table("softplus", _softplus_value),
     "elu": _table("elu", _elu_value, **_ALPHA),
-    "selu": _Row(_selu, lambda a: SELU_SCALE * _elu_value(a, SELU_ALPHA)),
-    "celu": _Row(_celu, lambda a, alpha: np.where(a > 0, a, alpha * np.expm1(np.minimum(a, 0.0) / alpha)), **_ALPHA),
+    "selu": _Row(ops.selu, lambda a: SELU_SCALE * _elu_value(a, SELU_ALPHA)),
+    "celu": _Row(ops.celu, lambda a, alpha: np.where(a > 0, a, alpha * np.expm1(np.minimum(a, 0.0) / alpha)), **_ALPHA),
     "gelu": _table("gelu", lambda a: a / 2 * (1 + scipy.special.erf(a / np.sqrt(2)))),
     "gelu_tanh": _table("gelu_tanh", _gelu_tanh_value),
     "silu": _table("silu", lambda a: a * scipy.special.expit(a)),
     "mish": _table("mish", lambda a: a * np.tanh(_softplus_value(a))),
     "softsign": _table("softsign", lambda a: a / (1 + np.abs(a))),
     "hardswish": _table("hardswish", lambda a: a * np.clip(a + 3, 0, 6) / 6),
-    "log_sigmoid": _scaled("softplus", -1.0, -1.0, lambda a: -_softplus_value(-a)),
+    "log_sigmoid": _Row(ops.log_sigmoid, lambda a: -_softplus_value(-a)),
     "sin": _table("sin", np.sin),
     "arctan": _table("arctan", np.arctan),
     "exp": _table("exp", np.exp),
