@@ -239,4 +239,4 @@ def _load_saved(arrays: Mapping[str, Any], path: Path) -> Network:
         if isinstance(error, NetworkError):
             raise NetworkError(f"{path}: {error}") from None
         raise NetworkError(f"{path} is damaged: {type(error).__name__}: {error}. Save the network again.") from error
-    return check(network, lambda _: values, "saved network", points=points)
+    return check(network, lambda _: values, "saved network", points=points, continued=True)

@@ -73,6 +73,14 @@ def reciprocal(builder: NetworkBuilder, value: Value) -> Value:
     return activate(builder, value, smooth.power(-1.0, _least(least, LEAST)))
 
 
+def _inverse_power(builder: NetworkBuilder, units: Units) -> Tensor:
+    """1 / (c a^p) = a^(-p) / c."""
+    exponent, least = units.activation.parameters
+    inside = Tensor(units.before, units.factor.shape)
+    raised = inside if exponent == -1.0 else builder.activate(inside, smooth.power(-exponent, max(least, LEAST)))
+    return builder.scale(raised, 1.0 / units.factor)
+
+
 def _logistic(builder: NetworkBuilder, units: Units) -> Tensor:
     """1 / (c e^a + d) = sigmoid(log(d / c) - a) / d."""
     inside = builder.shift(builder.scale(Tensor(units.before, units.factor.shape), -1.0), np.log(units.shift / units.factor))
