@@ -57,4 +57,4 @@ def test_the_examples_of_a_module_print_what_they_show(name):
 def test_the_calls_a_newcomer_meets_first_have_examples():
     modules = _find_modules()
     assert {"dcembed.network.network", "dcembed.network.builder", "dcembed.network.bounds"} <= set(modules)
-    assert {"dcembed.importers", "dcembed.importers.arrays_", "dcembed.program.program"} <= set(modules)
+    assert {"dcembed.importers", "dcembed.importers.weights.arrays_", "dcembed.program.program"} <= set(modules)

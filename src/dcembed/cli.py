@@ -322,7 +322,7 @@ def _print_layers(path: Path) -> None:
     """Operations of an ONNX file, each with whether it is known."""
     if not path.name.lower().endswith((".onnx", ".onnx.gz")) or not path.is_file():
         return
-    from dcembed.importers.onnx_layers import list_layers
+    from dcembed.importers.onnx_.layers import list_layers
 
     say(f"\n  {'layer':>5}  {'operation':<22} {'':<13}  name")
     for layer in list_layers(path):

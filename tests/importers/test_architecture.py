@@ -9,7 +9,7 @@ import pytest
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError
 from dcembed.importers import load_network, save_network
-from dcembed.importers.named_functions import FUNCTIONS, NamedFunction, read_function
+from dcembed.importers.weights.named_functions import FUNCTIONS, NamedFunction, read_function
 
 from .models import draw_layers
 

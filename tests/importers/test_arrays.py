@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
-from dcembed.importers import chain, load_network, save_network
+from dcembed.importers import load_network, save_network
+from dcembed.importers.weights import chain
 from dcembed.network import Affine, Network, build_mlp
 
 from .models import draw_layers

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from dcembed.importers.hdf5_files import arrays_of, read_hdf5
+from dcembed.importers.keras_.files.hdf5_files import arrays_of, read_hdf5
 
 h5py = pytest.importorskip("h5py")
 

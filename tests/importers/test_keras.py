@@ -16,7 +16,8 @@ from keras import layers, ops
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
 from dcembed.frontends.links import last_link, without_link
-from dcembed.importers import keras_activations, load_network, operations
+from dcembed.importers import load_network, operations
+from dcembed.importers.keras_.layers import activations as keras_activations
 
 from .models import build_keras
 
@@ -135,7 +136,7 @@ def test_nonfinite_weights():
 
 def test_wrong_import_is_noticed(monkeypatch):
     wrong = {**keras_activations.BY_FUNCTION, keras.activations.relu: lambda builder, value: operations.leaky_relu(builder, value, 1e-3)}
-    monkeypatch.setattr("dcembed.importers.keras_walk.BY_FUNCTION", wrong)
+    monkeypatch.setattr("dcembed.importers.keras_.walk.BY_FUNCTION", wrong)
     with pytest.raises(ImportMismatchError, match="does not reproduce the Keras model"):
         load_network(build_keras())
 

@@ -11,8 +11,9 @@ pytest.importorskip("torch", reason="the tests run Keras on torch")
 from . import keras_models as models  # noqa: I001
 import keras
 
-from dcembed.importers import keras_layers, load_network, save_network
-from dcembed.importers.keras_operations import OPERATIONS
+from dcembed.importers import load_network, save_network
+from dcembed.importers.keras_.layers import table as keras_layers
+from dcembed.importers.keras_.functions.table import OPERATIONS
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError
-from dcembed.importers import chain, load_network, save_network
+from dcembed.importers import load_network, save_network
+from dcembed.importers.weights import chain
 
 from .models import draw_layers
 
@@ -117,6 +118,6 @@ def test_what_does_not_apply(tmp_path):
 
 def test_wrong_import_is_noticed(tmp_path, monkeypatch):
     build = chain.build_chain
-    monkeypatch.setattr("dcembed.importers.nnet_.build_chain", lambda one: build(chain.Chain(one.layers, [chain.LINEAR] * 3)))
+    monkeypatch.setattr("dcembed.importers.weights.nnet_.build_chain", lambda one: build(chain.Chain(one.layers, [chain.LINEAR] * 3)))
     with pytest.raises(ImportMismatchError, match="does not reproduce the file"):
         load_network(write(tmp_path, lines()))

@@ -16,7 +16,9 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import load_network, onnx_files, onnx_operators, operations  # noqa: E402
+from dcembed.importers import load_network, operations  # noqa: E402
+from dcembed.importers.onnx_ import files as onnx_files  # noqa: E402
+from dcembed.importers.onnx_ import operators as onnx_operators  # noqa: E402
 
 from .models import build_onnx  # noqa: E402
 

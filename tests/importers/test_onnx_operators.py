@@ -13,8 +13,8 @@ from onnx import TensorProto, numpy_helper  # noqa: E402
 
 from dcembed.errors import NetworkError  # noqa: E402
 from dcembed.importers import load_network, save_network  # noqa: E402
-from dcembed.importers.onnx_operators import OPERATORS  # noqa: E402
-from dcembed.importers.onnx_operators.refused import REFUSED  # noqa: E402
+from dcembed.importers.onnx_.operators import OPERATORS  # noqa: E402
+from dcembed.importers.onnx_.operators.refused import REFUSED  # noqa: E402
 
 from .onnx_models import ML, assert_same, draw, make, node  # noqa: E402
 

@@ -15,8 +15,9 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import aten, check, load_network, operations  # noqa: E402
-from dcembed.importers.torch_rounding import softplus_error  # noqa: E402
+from dcembed.importers import check, load_network, operations  # noqa: E402
+from dcembed.importers.torch_ import aten  # noqa: E402
+from dcembed.importers.torch_.recording.rounding import softplus_error  # noqa: E402
 
 
 def assert_same(model, num_inputs=3, shape=None, input_shape=None):

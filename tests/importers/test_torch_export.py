@@ -11,9 +11,11 @@ from torch import nn  # noqa: E402
 from torch.export import Dim  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import aten, load_network, save_network, torch_second_try  # noqa: E402
-from dcembed.importers.torch_arguments import Arguments  # noqa: E402
-from dcembed.importers.torch_outputs import flatten  # noqa: E402
+from dcembed.importers import load_network, save_network  # noqa: E402
+from dcembed.importers.torch_ import aten  # noqa: E402
+from dcembed.importers.torch_.live import second_try as torch_second_try  # noqa: E402
+from dcembed.importers.torch_.live.arguments import Arguments  # noqa: E402
+from dcembed.importers.torch_.recording.outputs import flatten  # noqa: E402
 from importers.torch_constructions import BY_NAME, NAMES, Apply  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -18,7 +18,9 @@ from torch import nn  # noqa: E402
 from torch.export import Dim  # noqa: E402
 
 from dcembed.errors import DcembedError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import load_network, torch_archive, torchscript  # noqa: E402
+from dcembed.importers import load_network  # noqa: E402
+from dcembed.importers.torch_.files import archive as torch_archive  # noqa: E402
+from dcembed.importers.torch_.script import code as torchscript  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
 from dcembed.importers import load_network  # noqa: E402
-from dcembed.importers.torch_outputs import flatten  # noqa: E402
+from dcembed.importers.torch_.recording.outputs import flatten  # noqa: E402
 from importers.torch_constructions import BY_NAME, NAMES  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -13,10 +13,10 @@ import numpy as np
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError, UnsupportedLayerError
 from dcembed.importers.archives import holds_script
-from dcembed.importers.arrays_ import save_network
 from dcembed.importers.lowering import parse_input_shape, parse_input_shapes
 from dcembed.importers.request import Request
 from dcembed.importers.trees import why_not_trees
+from dcembed.importers.weights.arrays_ import save_network
 from dcembed.network.network import Network
 from dcembed.reading import as_names
 
@@ -29,17 +29,17 @@ class Importer:
 
     Parameters
     ----------
-    name
-        The adapter is the module `<name>_`; its `load(model, request)` returns a checked Network.
+    adapter
+        The module of this folder whose `load(model, request)` returns a checked Network.
     package
-        The package that the adapter wraps; models are recognised by it. It is also the name of the extra. None for plain numpy.
+        The package that the adapter wraps; models are recognised by it. None for plain numpy.
     suffixes
         Of the files that the adapter reads.
     accepts
         One line for messages.
     """
 
-    name: str
+    adapter: str
     package: str | None
     suffixes: tuple[str, ...]
     accepts: str
@@ -51,19 +51,21 @@ TORCHSCRIPT = (".pt", ".pth", ".ts", ".jit", ".torchscript")
 # Keras comes before torch: with the torch backend a Keras model is a torch module as well.
 IMPORTERS = (
     Importer(
-        "keras", "keras", (".keras", ".h5", ".hdf5"), "Keras 3: a keras.Model, or the path of a .keras or .h5 file of layers of Keras"
+        "keras_", "keras", (".keras", ".h5", ".hdf5"), "Keras 3: a keras.Model, or the path of a .keras or .h5 file of layers of Keras"
     ),
     Importer(
-        "torch",
+        "torch_",
         "torch",
         (".pt2", *TORCHSCRIPT),
         "PyTorch: nn.Sequential and other nn.Module, a program of torch.export or the path of a .pt2 file, TorchScript live or in a file",
     ),
-    Importer("onnx", "onnx", (".onnx", ".onnx.gz"), "ONNX: a ModelProto or the path of an .onnx file, gzipped or not"),
-    Importer("sklearn", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
-    Importer("arrays", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
-    Importer("safetensors", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of an MLP"),
-    Importer("nnet", None, (".nnet",), "NNet: the path of a .nnet file"),
+    Importer("onnx_", "onnx", (".onnx", ".onnx.gz"), "ONNX: a ModelProto or the path of an .onnx file, gzipped or not"),
+    Importer("sklearn_", "sklearn", (), "scikit-learn: fitted regressors, classifiers, transformers and pipelines of them"),
+    Importer("weights.arrays_", None, (".npz",), "NumPy: the path of an .npz file with W1, b1, W2, b2, ... or written by save_network"),
+    Importer(
+        "weights.safetensors_", "safetensors", (".safetensors",), "safetensors: the path of a .safetensors file with the weights of an MLP"
+    ),
+    Importer("weights.nnet_", None, (".nnet",), "NNet: the path of a .nnet file"),
 )
 
 # Files that are pickles inside.
@@ -157,7 +159,7 @@ def open_onnx(path: Path) -> Any:
     """The ModelProto in an ONNX file, to be looked at before it is loaded."""
     importer = _match_path(path)
     _import_adapter(importer)
-    return importlib.import_module("dcembed.importers.onnx_files").read_file(path)
+    return importlib.import_module("dcembed.importers.onnx_.files").read_file(path)
 
 
 def sklearn_link(model: Any) -> str | None:
@@ -229,12 +231,12 @@ def _match_object(model: Any) -> Importer:
 
 def _import_adapter(importer: Importer) -> ModuleType:
     try:
-        return importlib.import_module(f"dcembed.importers.{importer.name}_")
+        return importlib.import_module(f"dcembed.importers.{importer.adapter}")
     except ModuleNotFoundError as error:
         if importer.package is None or error.name is None or error.name.partition(".")[0] != importer.package:
             raise
         raise MissingPackageError(
-            f'Reading this model needs the package {importer.package}, which is not installed. Run: pip install "dcembed[{importer.name}]"'
+            f'Reading this model needs the package {importer.package}, which is not installed. Run: pip install "dcembed[{importer.package}]"'
         ) from None
 
 

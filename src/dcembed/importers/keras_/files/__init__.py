@@ -1,0 +1,1 @@
+"""Files of Keras, read without running what is in them."""

@@ -1,0 +1,1 @@
+"""Functions of keras.ops, one handler each."""

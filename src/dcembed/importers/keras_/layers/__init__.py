@@ -1,0 +1,1 @@
+"""Layers of Keras, one handler each."""

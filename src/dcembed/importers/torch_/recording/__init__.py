@@ -1,0 +1,1 @@
+"""Watching torch compute one point: every operator that runs is lowered."""

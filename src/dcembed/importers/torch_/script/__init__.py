@@ -1,0 +1,1 @@
+"""TorchScript: its code is text, which is interpreted here."""

@@ -1,0 +1,1 @@
+"""Files that hold weights alone, and say or are told what is between the layers."""
