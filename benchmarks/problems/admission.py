@@ -8,16 +8,14 @@ problem of one column, so that the Lagrangian bound is computed exactly.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.qp import NETWORKS, NETWORKS_VARIABLE
-from dcembed import AffineInputs, Embedding, Network, Program, load_network
+from benchmarks.problems.trained import load_trained, network_file
+from dcembed import AffineInputs, Embedding, Network, Program
 from dcembed.network.network import evaluate, preactivations
 
 NUM_INPUTS, WIDTH, DEPTH = 3, 16, 2
@@ -47,16 +45,13 @@ def enrolment(x: np.ndarray) -> np.ndarray:
 
 
 def admission_path() -> Path:
-    """Where the network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
-    own = os.environ.get(NETWORKS_VARIABLE)
-    return Path(own) / FILE if own and (Path(own) / FILE).is_file() else NETWORKS / FILE
+    """Where the network is."""
+    return network_file(FILE)
 
 
 def load_admission_network() -> Network:
     """The trained network; the error has the command that trains it."""
-    if not admission_path().is_file():
-        raise MissingDataError(f"The experiment needs {FILE}. Train it: python -m benchmarks.problems.train_admission")
-    return load_network(admission_path(), architecture="relu")
+    return load_trained(admission_path(), "train_admission", architecture="relu")
 
 
 def build_admission(num_applicants: int, seed: int = 0) -> Instance:

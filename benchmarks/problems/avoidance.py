@@ -10,15 +10,13 @@ whose optimum is negative if the manoeuvre j is advised anywhere in the box by a
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.qp import NETWORKS, NETWORKS_VARIABLE
-from dcembed import Embedding, Network, Program, load_network
+from benchmarks.problems.trained import load_trained, network_file
+from dcembed import Embedding, Network, Program
 
 NUM_NETWORKS, NUM_INPUTS, NUM_SCORES = 4, 5, 5
 WIDTH, DEPTH = 50, 6
@@ -57,18 +55,13 @@ def scores(x):
 
 
 def avoidance_path(number: int) -> Path:
-    """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
-    name = f"avoidance_{number}.npz"
-    own = os.environ.get(NETWORKS_VARIABLE)
-    return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
+    """Where a network is."""
+    return network_file(f"avoidance_{number}.npz")
 
 
 def load_avoidance_network(number: int) -> Network:
     """A trained network; the error has the command that trains it."""
-    path = avoidance_path(number)
-    if not path.is_file():
-        raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_avoidance {number}")
-    return load_network(path, architecture="relu")
+    return load_trained(avoidance_path(number), f"train_avoidance {number}", architecture="relu")
 
 
 def build_avoidance(number: int) -> Instance:

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.host_builder import HostBuilder
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.qp import NETWORKS
-from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
+from benchmarks.problems.trained import load_trained, network_file
+from dcembed import AffineInputs, Embedding, Indicator, Network, Program
 from dcembed.program.derive import add_rows, derive
 
 NUM_HOURS, NUM_INPUTS, WIDTHS = 24, 3, (64, 64)
@@ -61,15 +60,12 @@ def _power(x):
 
 def commitment_path(name: str) -> Path:
     """Where a network is."""
-    return NETWORKS / f"commitment_{name}.npz"
+    return network_file(f"commitment_{name}.npz")
 
 
 def load_commitment_network(name: str) -> Network:
     """A trained network; the error has the command that trains it."""
-    path = commitment_path(name)
-    if not path.is_file():
-        raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_commitment {name}")
-    return load_network(path, architecture="relu")
+    return load_trained(commitment_path(name), f"train_commitment {name}", architecture="relu")
 
 
 def build_commitment(writing: str, seed: int) -> Instance:

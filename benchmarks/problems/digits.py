@@ -8,16 +8,14 @@ networks are convolutional, with ReLU and with GELU units, and dense ones of 256
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import scipy.ndimage
 
-from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.qp import NETWORKS, NETWORKS_VARIABLE
-from dcembed import Embedding, Network, Program, load_network
+from benchmarks.problems.trained import load_trained, network_file
+from dcembed import Embedding, Network, Program
 
 NUM_DIGITS, PIXELS = 10, 8
 # What a network is called: its layers, pixels on a side, activation.
@@ -38,18 +36,13 @@ def read_pictures(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def digits_path(kind: str) -> Path:
-    """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
-    name = f"digits_{kind.replace('-', '_')}.npz"
-    own = os.environ.get(NETWORKS_VARIABLE)
-    return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
+    """Where a network is."""
+    return network_file(f"digits_{kind.replace('-', '_')}.npz")
 
 
 def load_digits_network(kind: str) -> Network:
     """A trained network; the error has the command that trains it."""
-    path = digits_path(kind)
-    if not path.is_file():
-        raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_digits {kind}")
-    return load_network(path)
+    return load_trained(digits_path(kind), f"train_digits {kind}")
 
 
 def build_digits(kind: str, number: int) -> Instance:

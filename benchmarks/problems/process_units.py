@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.problems.data import MissingDataError
-from benchmarks.problems.qp import NETWORKS
-from dcembed import Network, load_network
+from benchmarks.problems.trained import load_trained, network_file
+from dcembed import Network
 
 NUM_COMPONENTS, WIDTHS = 3, (40, 40)
 # Where the networks are trained: flows of A, B, C in kmol/min, then temperature in K, and volume in m3 or pressure in bar.
@@ -61,12 +60,9 @@ UNITS = {"tank": tank, "flash": flash}
 
 def unit_path(name: str) -> Path:
     """Where a network is."""
-    return NETWORKS / f"process_{name}.npz"
+    return network_file(f"process_{name}.npz")
 
 
 def load_unit(name: str) -> Network:
     """A trained network; the error has the command that trains it."""
-    path = unit_path(name)
-    if not path.is_file():
-        raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_process {name}")
-    return load_network(path)
+    return load_trained(unit_path(name), f"train_process {name}")

@@ -5,18 +5,15 @@ minimize 1/2 ||Gx||^2 + c'x   subject to   Ex = 0,  |Cx| <= mu,  x in [-1, 1]^15
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.sizes import SizeError
-from dcembed import Embedding, Network, Program, load_network
+from benchmarks.problems.trained import load_trained, network_file, require_network
+from dcembed import Embedding, Network, Program
 
-NETWORKS = Path(__file__).parent.parent / "networks"
-NETWORKS_VARIABLE = "DCEMBED_NETWORKS"
 NUM_BLOCKS, BLOCK = 30, 5
 
 
@@ -52,26 +49,23 @@ def target(u):
 
 
 def network_path(width: int, depth: int, trial: int, activation: str = "relu") -> Path:
-    """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
+    """Where a network is."""
     kind = "" if activation == "relu" else f"{activation}_"
-    name = f"qp_{kind}{width}x{depth}_{trial}.npz"
-    own = os.environ.get(NETWORKS_VARIABLE)
-    return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
+    return network_file(f"qp_{kind}{width}x{depth}_{trial}.npz")
 
 
 def find_qp_network(width: int, depth: int, trial: int) -> Path:
     """The file of a trained network; the error has the command that trains it."""
-    path = network_path(width, depth, trial)
-    if not path.is_file():
-        raise MissingDataError(
-            f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_qp {width}x{depth} --trials {trial}"
-        )
-    return path
+    return require_network(network_path(width, depth, trial), _command(width, depth, trial))
+
+
+def _command(width: int, depth: int, trial: int) -> str:
+    return f"train_qp {width}x{depth} --trials {trial}"
 
 
 def load_qp_network(width: int, depth: int, trial: int) -> Network:
     """A trained network of the experiment."""
-    return load_network(find_qp_network(width, depth, trial), architecture="relu")
+    return load_trained(network_path(width, depth, trial), _command(width, depth, trial), architecture="relu")
 
 
 def qp_instance(network: Network, trial: int, limit: float = 1.0, num_blocks: int = NUM_BLOCKS) -> Instance:

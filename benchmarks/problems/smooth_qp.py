@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.problems.data import MissingDataError
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.qp import network_path, qp_instance, read_qp_size
-from dcembed import Network, load_network
+from benchmarks.problems.trained import load_trained
+from dcembed import Network
 
 ACTIVATIONS, SIZES = ("tanh", "softplus", "gelu"), ("64x3", "256x3")
 
@@ -18,8 +18,5 @@ def build_smooth_qp(activation: str, size: str, trial: int) -> Instance:
 
 def load_smooth_network(activation: str, width: int, depth: int, trial: int) -> Network:
     """A trained network; the error has the command that trains it."""
-    path = network_path(width, depth, trial, activation)
-    if not path.is_file():
-        command = f"python -m benchmarks.problems.train_qp {width}x{depth} --trials {trial} --activation {activation}"
-        raise MissingDataError(f"The experiment needs {path.name}. Train it: {command}")
-    return load_network(path)
+    command = f"train_qp {width}x{depth} --trials {trial} --activation {activation}"
+    return load_trained(network_path(width, depth, trial, activation), command)

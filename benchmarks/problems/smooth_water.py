@@ -9,26 +9,21 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.problems.data import MissingDataError, data_file
+from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.qp import NETWORKS
+from benchmarks.problems.trained import load_trained, network_file
 from benchmarks.problems.water import MARGIN, NUM_FEATURES, budgets, treatment_instance
-from dcembed import Network, load_network
+from dcembed import Network
 
 
 def smooth_path(activation: str) -> Path:
     """Where a classifier is."""
-    return NETWORKS / f"water_{activation}.npz"
+    return network_file(f"water_{activation}.npz")
 
 
 def load_smooth_classifier(activation: str) -> Network:
     """A classifier on raw features, whose output is the logit; the error has the command that trains it."""
-    path = smooth_path(activation)
-    if not path.is_file():
-        raise MissingDataError(
-            f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.train_water --activation {activation}"
-        )
-    return load_network(path)
+    return load_trained(smooth_path(activation), f"train_water --activation {activation}")
 
 
 def build_smooth_water(activation: str, num_samples: int, cohort: int) -> Instance:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 
 import numpy as np
 import torch
 
 from benchmarks.problems.admission import DEPTH, GRADES, MOST, NUM_INPUTS, TEST, WIDTH, admission_path, draw_applicants, enrolment
-from benchmarks.problems.qp import NETWORKS
-from benchmarks.problems.train_qp import named_weights
+from benchmarks.problems.descent import fit, named_weights, perceptron
+from benchmarks.problems.trained import NETWORKS
 
 NUM_STEPS, BATCH = 5_000, 1_000
 FIRST_RATE, LAST_RATE = 1e-2, 1e-4
@@ -22,22 +21,14 @@ def train(seed: int = 0, num_steps: int = NUM_STEPS) -> tuple[float, dict[str, n
     torch.manual_seed(seed)
     rng = np.random.default_rng(1000 + seed)
     mean, std = np.array([GRADES[0], TEST[0], MOST / 2]), np.array([GRADES[1], TEST[1], MOST / np.sqrt(12)])
-    sizes = [NUM_INPUTS, *[WIDTH] * DEPTH]
-    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())]
-    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
+    model = perceptron([NUM_INPUTS, *[WIDTH] * DEPTH, 1])
 
     def error(number: int) -> torch.Tensor:
         points = np.hstack([draw_applicants(number, rng), rng.uniform(0.0, MOST, (number, 1))])
         expected = torch.from_numpy(enrolment(points)).float()
         return ((model(torch.from_numpy((points - mean) / std).float())[:, 0] - expected) ** 2).mean()
 
-    for _ in range(num_steps):
-        optimizer.zero_grad()
-        error(BATCH).backward()
-        optimizer.step()
-        schedule.step()
+    fit(model, lambda: error(BATCH), num_steps, FIRST_RATE, LAST_RATE)
     with torch.no_grad():
         return float(error(NUM_VALIDATION)), {**named_weights(model), "mean": mean, "std": std}
 

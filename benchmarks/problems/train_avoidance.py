@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 
 import numpy as np
 import torch
 
 from benchmarks.problems.avoidance import DEPTH, NUM_INPUTS, NUM_NETWORKS, NUM_SCORES, WIDTH, avoidance_path, scores
-from benchmarks.problems.qp import NETWORKS
-from benchmarks.problems.train_qp import named_weights
+from benchmarks.problems.descent import fit, named_weights, perceptron
+from benchmarks.problems.trained import NETWORKS
 
 NUM_STEPS, BATCH = 3_000, 1_000
 FIRST_RATE, LAST_RATE = 3e-3, 3e-5
@@ -20,21 +19,15 @@ NUM_VALIDATION = 20_000
 def train(number: int, num_steps: int = NUM_STEPS) -> tuple[float, dict[str, np.ndarray]]:
     """Mean squared error on fresh points and the weights W1, b1, ... after the last step."""
     torch.manual_seed(number)
-    sizes = [NUM_INPUTS, *[WIDTH] * DEPTH]
-    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())]
-    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, NUM_SCORES))
-    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
-    for _ in range(num_steps):
-        x = torch.rand(BATCH, NUM_INPUTS) - 0.5
-        loss = ((model(x) - scores(x)) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    x = torch.rand(NUM_VALIDATION, NUM_INPUTS) - 0.5
+    model = perceptron([NUM_INPUTS, *[WIDTH] * DEPTH, NUM_SCORES])
+
+    def error(number: int) -> torch.Tensor:
+        x = torch.rand(number, NUM_INPUTS) - 0.5
+        return ((model(x) - scores(x)) ** 2).mean()
+
+    fit(model, lambda: error(BATCH), num_steps, FIRST_RATE, LAST_RATE)
     with torch.no_grad():
-        return float(((model(x) - scores(x)) ** 2).mean()), named_weights(model)
+        return float(error(NUM_VALIDATION)), named_weights(model)
 
 
 def main() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 
 import numpy as np
 import torch
 
 from benchmarks.problems.commitment import NETWORK_NAMES, NUM_INPUTS, WIDTHS, commitment_path, fuel_cost, nitrogen_oxides
-from benchmarks.problems.qp import NETWORKS
-from benchmarks.problems.train_qp import named_weights
+from benchmarks.problems.descent import fit, named_weights, perceptron
+from benchmarks.problems.trained import NETWORKS
 
 NUM_STEPS, BATCH = 4_000, 1_000
 FIRST_RATE, LAST_RATE = 3e-3, 3e-5
@@ -22,21 +21,15 @@ def train(name: str, num_steps: int = NUM_STEPS) -> tuple[float, dict[str, np.nd
     """Mean squared error on fresh points and the weights W1, b1, ... after the last step."""
     torch.manual_seed(NETWORK_NAMES.index(name))
     target = TARGETS[name]
-    sizes = [NUM_INPUTS, *WIDTHS]
-    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())]
-    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTHS[-1], 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
-    for _ in range(num_steps):
-        x = torch.rand(BATCH, NUM_INPUTS)
-        loss = ((model(x)[:, 0] - target(x)) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    x = torch.rand(NUM_VALIDATION, NUM_INPUTS)
+    model = perceptron([NUM_INPUTS, *WIDTHS, 1])
+
+    def error(number: int) -> torch.Tensor:
+        x = torch.rand(number, NUM_INPUTS)
+        return ((model(x)[:, 0] - target(x)) ** 2).mean()
+
+    fit(model, lambda: error(BATCH), num_steps, FIRST_RATE, LAST_RATE)
     with torch.no_grad():
-        return float(((model(x)[:, 0] - target(x)) ** 2).mean()), named_weights(model)
+        return float(error(NUM_VALIDATION)), named_weights(model)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from torch import nn
 
 from benchmarks.problems.digits import KINDS, NUM_DIGITS, NUM_TRAINING, digits_path, read_pictures
 from benchmarks.problems.perceptron import TORCH_LAYERS
-from benchmarks.problems.qp import NETWORKS
+from benchmarks.problems.trained import NETWORKS
 from dcembed import Network, load_network, save_network
 
 NUM_EPOCHS, BATCH, RATE, DECAY = 30, 64, 2e-3, 1e-4

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 
 import numpy as np
 import torch
 
+from benchmarks.problems.descent import fit, named_weights, perceptron
 from benchmarks.problems.perceptron import build_perceptron
 from benchmarks.problems.process_units import RANGES, UNITS, WIDTHS, unit_path
-from benchmarks.problems.qp import NETWORKS
-from benchmarks.problems.train_qp import named_weights
+from benchmarks.problems.trained import NETWORKS
 from dcembed import Network, save_network
 from dcembed.network.activations import find_activation
 
@@ -40,18 +39,13 @@ def train(name: str, num_steps: int = NUM_STEPS) -> tuple[np.ndarray, Network]:
 
 def _fit(x: torch.Tensor, y: torch.Tensor, num_steps: int) -> torch.nn.Sequential:
     """A model of scaled inputs and outputs."""
-    sizes = [x.shape[1], *WIDTHS]
-    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.Tanh())]
-    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTHS[-1], y.shape[1]))
-    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
-    for _ in range(num_steps):
+    model = perceptron([x.shape[1], *WIDTHS, y.shape[1]], torch.nn.Tanh)
+
+    def error() -> torch.Tensor:
         batch = torch.randint(0, len(x), (BATCH,))
-        loss = ((model(x[batch]) - y[batch]) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        return ((model(x[batch]) - y[batch]) ** 2).mean()
+
+    fit(model, error, num_steps, FIRST_RATE, LAST_RATE)
     return model
 
 

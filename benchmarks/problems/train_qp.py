@@ -7,14 +7,15 @@ paper's widths `--steps` and `--batch` are there to train with less: the experim
 from __future__ import annotations
 
 import argparse
-import itertools
 
 import numpy as np
 import torch
 from rich.progress import track
 
+from benchmarks.problems.descent import descend, named_weights, perceptron
 from benchmarks.problems.perceptron import TORCH_LAYERS, build_perceptron
-from benchmarks.problems.qp import BLOCK, NETWORKS, network_path, target
+from benchmarks.problems.qp import BLOCK, network_path, target
+from benchmarks.problems.trained import NETWORKS
 from dcembed import save_network
 from dcembed.network.activations import find_activation
 
@@ -28,39 +29,28 @@ def train(
 ) -> tuple[float, dict[str, np.ndarray]]:
     """Mean squared error on the validation set and the weights W1, b1, ... of the best checkpoint."""
     torch.manual_seed(trial)
-    sizes, make_layer = [BLOCK, *[width] * depth], getattr(torch.nn, TORCH_LAYERS[activation])
-    layers = [layer for a, b in itertools.pairwise(sizes) for layer in (torch.nn.Linear(a, b), make_layer())]
-    model = torch.nn.Sequential(*layers, torch.nn.Linear(width, 1))
+    model = perceptron([BLOCK, *[width] * depth, 1], getattr(torch.nn, TORCH_LAYERS[activation]))
     # All architectures of a trial share their data.
     generator = torch.Generator().manual_seed(1000 + trial)
     x, validation = (torch.rand(size, BLOCK, generator=generator) * 2 - 1 for size in (NUM_TRAINING, NUM_VALIDATION))
     y, expected = target(x), target(validation)
-    optimizer = torch.optim.Adam(model.parameters(), lr=FIRST_RATE)
-    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, (LAST_RATE / FIRST_RATE) ** (1 / num_steps))
     best, weights = np.inf, {}
-    for step in track(range(1, num_steps + 1), description=f"{activation} {width}x{depth} trial {trial}"):
+
+    def error_on(points: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        return ((model(points)[:, 0] - values) ** 2).mean()
+
+    def draw_loss() -> torch.Tensor:
         batch = torch.randint(0, NUM_TRAINING, (batch_size,))
-        loss = ((model(x[batch])[:, 0] - y[batch]) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        return error_on(x[batch], y[batch])
+
+    steps = descend(model, draw_loss, num_steps, FIRST_RATE, LAST_RATE)
+    for step in track(steps, total=num_steps, description=f"{activation} {width}x{depth} trial {trial}"):
         if step % VALIDATE_EVERY == 0 or step == num_steps:
             with torch.no_grad():
-                error = float(((model(validation)[:, 0] - expected) ** 2).mean())
+                error = float(error_on(validation, expected))
             if error < best:
                 best, weights = error, named_weights(model)
     return best, weights
-
-
-def named_weights(model: torch.nn.Sequential) -> dict[str, np.ndarray]:
-    """W1, b1, ... of the linear layers of a model, and the names of what is between them."""
-    linear = [layer for layer in model if isinstance(layer, torch.nn.Linear)]
-    named = {"activations": np.array([type(layer).__name__ for layer in model if not isinstance(layer, torch.nn.Linear)])}
-    for number, layer in enumerate(linear, start=1):
-        named[f"W{number}"] = layer.weight.detach().numpy().copy()
-        named[f"b{number}"] = layer.bias.detach().numpy().copy()
-    return named
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from benchmarks.harness.records import FAILURES, Record, append_record, read_rec
 from benchmarks.harness.sweep import run_sweep
 from benchmarks.methods.method import why_not
 from benchmarks.methods.table import METHODS
-from benchmarks.problems import qp
+from benchmarks.problems import trained
 from dcembed.engine.search import patience
 
 # Experiment and size; the QP has two blocks and a network made here.
@@ -50,7 +50,7 @@ def results(tmp_path_factory, networks):
     # One process a method: most of what it does is to import.
     apart = list({job.method: job for job in reversed(jobs)}.values())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(qp.NETWORKS_VARIABLE, str(networks))
+        patch.setenv(trained.NETWORKS_VARIABLE, str(networks))
         made = run_sweep(apart, folder / "records.csv", "python -m benchmarks run", Console(quiet=True), at_once=2, preparation_limit=100.0)
         for job in jobs:
             if job not in apart:
@@ -87,7 +87,7 @@ def test_every_method_runs_on_every_experiment_it_applies_to(results, family, na
 def test_dcembed_finds_the_best_known_points(networks, monkeypatch, family, request):
     if family != "qp":
         request.getfixturevalue("data_folder")
-    monkeypatch.setenv(qp.NETWORKS_VARIABLE, str(networks))
+    monkeypatch.setenv(trained.NETWORKS_VARIABLE, str(networks))
     monkeypatch.setattr(patience, "MAX_FRUITLESS_WORK", 0)
     # It ends by itself: whether it has found them is no matter of time.
     record = run_here(Job(family, TINY[family], 0, "dcembed", 200.0))

@@ -20,7 +20,7 @@ from benchmarks.problems.admission import (
     load_admission_network,
 )
 from benchmarks.problems.data import MissingDataError
-from benchmarks.problems.qp import NETWORKS_VARIABLE
+from benchmarks.problems.trained import NETWORKS_VARIABLE
 
 
 def predictions(instance, x):

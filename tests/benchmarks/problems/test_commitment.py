@@ -86,7 +86,7 @@ def test_a_few_steps_find_a_verified_point(writing, seed):
 def test_an_unknown_writing_and_a_network_that_is_missing_are_named(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="indicators, big-m"):
         build_commitment("prose", 0)
-    monkeypatch.setattr("benchmarks.problems.commitment.NETWORKS", tmp_path)
+    monkeypatch.setattr("benchmarks.problems.trained.NETWORKS", tmp_path)
     with pytest.raises(MissingDataError, match="train_commitment oxides"):
         load_commitment_network("oxides")
 

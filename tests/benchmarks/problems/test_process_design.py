@@ -75,7 +75,7 @@ def test_scenarios_differ_by_their_seeds_and_share_the_volumes():
 
 
 def test_a_network_that_is_missing_says_how_to_train_it(monkeypatch, tmp_path):
-    monkeypatch.setattr("benchmarks.problems.process_units.NETWORKS", tmp_path)
+    monkeypatch.setattr("benchmarks.problems.trained.NETWORKS", tmp_path)
     with pytest.raises(MissingDataError, match="train_process flash"):
         load_unit("flash")
 

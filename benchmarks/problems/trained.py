@@ -1,0 +1,31 @@
+"""Where the trained networks of the experiments are, and what trains one that is not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from benchmarks.problems.data import MissingDataError
+from dcembed import Network, load_network
+
+NETWORKS = Path(__file__).parent.parent / "networks"
+NETWORKS_VARIABLE = "DCEMBED_NETWORKS"
+
+
+def network_file(name: str) -> Path:
+    """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
+    own = os.environ.get(NETWORKS_VARIABLE)
+    return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
+
+
+def require_network(path: Path, command: str) -> Path:
+    """The file of a trained network; the error has the command that trains it, a module of this package and its arguments."""
+    if not path.is_file():
+        raise MissingDataError(f"The experiment needs {path.name}. Train it: python -m benchmarks.problems.{command}")
+    return path
+
+
+def load_trained(path: Path, command: str, architecture: Any = None) -> Network:
+    """The network in a file; the error has the command that trains it."""
+    return load_network(require_network(path, command), architecture=architecture)
