@@ -271,6 +271,9 @@ CASES = {
     ),
     "ConvTranspose output shape": case(node("ConvTranspose", "x spread", strides=[2, 2], output_shape=[10, 12]), GRID, reference=False),
     "ConvTranspose same upper": case(node("ConvTranspose", "x spread", strides=[2, 2], auto_pad="SAME_UPPER"), GRID, reference=False),
+    "ConvTranspose output shape beyond reach": case(
+        node("ConvTranspose", "x spread", strides=[2, 2], output_shape=[12, 12], auto_pad="SAME_UPPER"), GRID, reference=False
+    ),
     "ConvTranspose 1d": case(node("ConvTranspose", "x k"), ("batch", 2, 4), constants={"k": RNG.normal(size=(2, 3, 2))}),
     "MaxPool": case(node("MaxPool", "x", kernel_shape=[2, 2], strides=[2, 2]), GRID),
     "MaxPool padding": case(node("MaxPool", "x", kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[1, 2]), GRID),

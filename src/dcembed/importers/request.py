@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dcembed.errors import InputError
+from dcembed.errors import InputError, NetworkError
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,36 @@ class Request:
         for name in ("inputs", "fixed", "outputs", "architecture", "input_shapes"):
             if name not in names and getattr(self, name) is not None:
                 raise InputError(f"load_network: {said.get(name, name)} does not apply to a {kind}. Leave it out.")
+
+    def choose_inputs(self, framework: str, names: Iterable[str], given: Iterable[str] = ()) -> tuple[str, ...]:
+        """The names of the inputs that points are made of, in their order.
+
+        Parameters
+        ----------
+        framework
+            For messages.
+        names
+            All inputs of the model.
+        given
+            Those that have a value in the model and need not be named.
+        """
+        known, fixed = tuple(names), self.fixed or {}
+        for name in (*(self.inputs or ()), *fixed, *(self.input_shapes or ())):
+            if name not in known:
+                listed = ", ".join(map(repr, known)) or "none"
+                raise InputError(f"load_network: the {framework} model has no input '{name}'. Its inputs are {listed}.")
+        needed = tuple(name for name in known if name not in fixed and name not in given)
+        order = self.inputs or needed
+        left = [name for name in needed if name not in order]
+        if left:
+            example = ", ".join([*(f"{name!r}: None" for name in order), f"{left[0]!r}: ..."])
+            raise InputError(
+                f"load_network: inputs leaves out '{left[0]}', which the {framework} model needs. Name it as well, or give it a value: "
+                f"inputs={{{example}}}."
+            )
+        if not order:
+            raise NetworkError(f"The {framework} model has no input that is not a constant. Pass a model that is a function of something.")
+        return order
 
     def refuse_logits(self, kind: str) -> None:
         """Raise InputError if logits are asked of models of this kind, which have no sigmoid, softmax or log-softmax that could be left out."""

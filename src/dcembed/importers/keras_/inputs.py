@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.errors import InputError, NetworkError
+from dcembed.errors import InputError
 from dcembed.importers.keras_.backend import keras
 from dcembed.importers.lowering import unknown_input
 from dcembed.importers.request import Request
@@ -99,10 +99,8 @@ class Inputs:
 def read_inputs(model: Any, request: Request) -> Inputs:
     """The inputs of a model, as the user asks for them."""
     items, structure = _declared(model)
-    names = [item.name for item in items]
-    fixed = dict(request.fixed or {})
-    order = request.inputs or tuple(name for name in names if name not in fixed)
-    _check_names(names, order, fixed)
+    fixed = request.fixed or {}
+    order = request.choose_inputs("Keras", [item.name for item in items])
     shaped = [_with_shape(item, request.input_shape, len(order)) if item.name in order else item for item in items]
     _check_types([item for item in shaped if item.name in order])
     valued = [_with_value(item, fixed[item.name]) if item.name in fixed else item for item in shaped]
@@ -150,20 +148,6 @@ def _name(tensor: Any) -> str:
 def _sizes(shape: Sequence[int | None]) -> Shape | None:
     sizes = tuple(shape)[1:]
     return None if None in sizes else tuple(int(size) for size in sizes if size is not None)
-
-
-def _check_names(names: Sequence[str], order: Sequence[str], fixed: Mapping[str, Any]) -> None:
-    for name in (*order, *fixed):
-        if name not in names:
-            raise InputError(f"load_network: the Keras model has no input '{name}'. Its inputs are {', '.join(map(repr, names))}.")
-    left = [name for name in names if name not in order and name not in fixed]
-    if left:
-        raise InputError(
-            f"load_network: inputs leaves out '{left[0]}', which the Keras model needs. Name it as well, or give it a value: "
-            f"inputs={{{', '.join(f'{name!r}: None' for name in order)}, {left[0]!r}: ...}}."
-        )
-    if not order:
-        raise NetworkError("The Keras model has no input that is not a constant. Pass a model that is a function of something.")
 
 
 def _check_types(items: Sequence[Input]) -> None:

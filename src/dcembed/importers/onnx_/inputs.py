@@ -76,26 +76,9 @@ def read_inputs(graph: onnx.GraphProto, nodes: Sequence[onnx.NodeProto], request
     """The inputs that a user asks for, all that have no value in the file by default."""
     given = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
     protos = {str(proto.name): proto for proto in graph.input}
-    asked, values = request.inputs or (), request.fixed or {}
-    for name in (*asked, *values, *(request.input_shapes or {})):
-        if name not in protos:
-            raise InputError(f"load_network: the ONNX model has no input '{name}'. Its inputs are {_list(protos)}.")
-    open_ = [name for name in protos if name not in given and name not in values]
-    missing = [name for name in open_ if asked and name not in asked]
-    if missing:
-        raise InputError(
-            f"load_network: inputs leaves out '{missing[0]}', which the ONNX model needs. Name it as well, or give it a value: "
-            f"inputs={{'{missing[0]}': ...}}."
-        )
-    names = asked or open_
-    if not names:
-        raise NetworkError("The ONNX model has no input that is not a constant. Pass a model that is a function of something.")
+    names = request.choose_inputs("ONNX", protos, given)
     free = tuple(_read_free(protos[name], nodes, request, only=len(names) == 1) for name in names)
-    return Inputs(free, tuple(_read_fixed(protos[name], value) for name, value in values.items()))
-
-
-def _list(names: Any) -> str:
-    return ", ".join(f"'{name}'" for name in names) or "none"
+    return Inputs(free, tuple(_read_fixed(protos[name], value) for name, value in (request.fixed or {}).items()))
 
 
 # Inputs of the network.

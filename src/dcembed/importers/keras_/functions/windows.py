@@ -6,59 +6,29 @@ from typing import Any
 
 from dcembed.importers import operations as ops
 from dcembed.importers.keras_.handlers import Handler, Walk
-from dcembed.importers.keras_.layers.convolutions import convolve, convolve_depthwise, convolve_separably, convolve_transposed
-from dcembed.importers.keras_.layers.pooling import pool, pool_adaptively
+from dcembed.importers.keras_.layers.convolutions import convolve, convolve_depthwise, convolve_separably, convolve_transposed, how
+from dcembed.importers.keras_.layers.pooling import adaptive_pooling, pooling
 from dcembed.importers.keras_.layers.shapes import resize
 from dcembed.importers.keras_.places import channels_back, channels_first, is_last
 from dcembed.importers.operations import Unsupported, Value
 
 
-def _how(operation: Any) -> dict[str, Any]:
-    return {
-        "strides": operation.strides,
-        "padding": operation.padding,
-        "dilation": operation.dilation_rate,
-        "data_format": operation.data_format,
-    }
-
-
 def _conv(walk: Walk, operation: Any, value: Value, kernel: Any) -> Value:
-    return convolve(walk.builder, value, ops.as_constant(kernel, "the kernel"), None, **_how(operation))
+    return convolve(walk.builder, value, ops.as_constant(kernel, "the kernel"), None, **how(operation))
 
 
 def _depthwise(walk: Walk, operation: Any, value: Value, kernel: Any) -> Value:
-    return convolve_depthwise(walk.builder, value, ops.as_constant(kernel, "the kernel"), None, **_how(operation))
+    return convolve_depthwise(walk.builder, value, ops.as_constant(kernel, "the kernel"), None, **how(operation))
 
 
 def _separable(walk: Walk, operation: Any, value: Value, depthwise: Any, pointwise: Any) -> Value:
     first, second = (ops.as_constant(kernel, "the kernel") for kernel in (depthwise, pointwise))
-    return convolve_separably(walk.builder, value, first, second, None, **_how(operation))
+    return convolve_separably(walk.builder, value, first, second, None, **how(operation))
 
 
 def _transposed(walk: Walk, operation: Any, value: Value, kernel: Any) -> Value:
-    how = {**_how(operation), "output_padding": operation.output_padding}
-    return convolve_transposed(walk.builder, value, ops.as_constant(kernel, "the kernel"), None, **how)
-
-
-def _pool(kind: str) -> Handler:
-    def handler(walk: Walk, operation: Any, value: Value) -> Value:
-        return pool(
-            walk.builder,
-            value,
-            kind,
-            size=operation.pool_size,
-            strides=operation.strides,
-            padding=operation.padding,
-            data_format=operation.data_format,
-        )
-
-    return handler
-
-
-def _adaptive(kind: str) -> Handler:
-    return lambda walk, operation, value: pool_adaptively(
-        walk.builder, value, kind, size=operation.output_size, data_format=operation.data_format
-    )
+    weight = ops.as_constant(kernel, "the kernel")
+    return convolve_transposed(walk.builder, value, weight, None, output_padding=operation.output_padding, **how(operation))
 
 
 def _resize(walk: Walk, operation: Any, value: Value) -> Value:
@@ -85,10 +55,10 @@ WINDOWS: dict[str, Handler] = {
     "nn.DepthwiseConv": _depthwise,
     "nn.SeparableConv": _separable,
     "nn.ConvTranspose": _transposed,
-    "nn.MaxPool": _pool("max"),
-    "nn.AveragePool": _pool("average"),
-    "nn.AdaptiveMaxPool": _adaptive("max"),
-    "nn.AdaptiveAveragePool": _adaptive("average"),
+    "nn.MaxPool": pooling("max"),
+    "nn.AveragePool": pooling("average"),
+    "nn.AdaptiveMaxPool": adaptive_pooling("max"),
+    "nn.AdaptiveAveragePool": adaptive_pooling("average"),
     "nn.DepthToSpace": _blocks(is_back=True),
     "nn.SpaceToDepth": _blocks(is_back=False),
     "image.Resize": _resize,

@@ -41,16 +41,18 @@ def convolve(
     return channels_back(builder, result, data_format)
 
 
-def convolve_depthwise(builder: NetworkBuilder, value: Value, kernel: Array, bias: Array | None, **how: Any) -> Value:
+def convolve_depthwise(builder: NetworkBuilder, value: Value, kernel: Array, bias: Array | None, **windows: Any) -> Value:
     """Every channel by itself; the kernel has shape (places..., channels, multiples)."""
     grouped = kernel.reshape(*kernel.shape[:-2], 1, kernel.shape[-2] * kernel.shape[-1])
-    return convolve(builder, value, grouped, bias, **how)
+    return convolve(builder, value, grouped, bias, **windows)
 
 
-def convolve_separably(builder: NetworkBuilder, value: Value, depthwise: Array, pointwise: Array, bias: Array | None, **how: Any) -> Value:
+def convolve_separably(
+    builder: NetworkBuilder, value: Value, depthwise: Array, pointwise: Array, bias: Array | None, **windows: Any
+) -> Value:
     """Every channel by itself, then all channels of each place together."""
-    alone = convolve_depthwise(builder, value, depthwise, None, **how)
-    return convolve(builder, alone, pointwise, bias, strides=1, padding="valid", dilation=1, data_format=how["data_format"])
+    alone = convolve_depthwise(builder, value, depthwise, None, **windows)
+    return convolve(builder, alone, pointwise, bias, strides=1, padding="valid", dilation=1, data_format=windows["data_format"])
 
 
 def convolve_transposed(
@@ -108,31 +110,34 @@ def _bias(layer: Any) -> Array | None:
     return as_array(layer.bias) if layer.use_bias else None
 
 
-def _how(layer: Any) -> dict[str, Any]:
+def how(layer: Any) -> dict[str, Any]:
+    """Where the windows of a layer or operation lie: both call it by the same names."""
     return {"strides": layer.strides, "padding": layer.padding, "dilation": layer.dilation_rate, "data_format": layer.data_format}
 
 
 def _convolution(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_quantized(layer)
     refuse_activation(layer)
-    return walk.activate(layer.activation, convolve(walk.builder, value, as_array(layer.kernel), _bias(layer), **_how(layer)))
+    return walk.activate(layer.activation, convolve(walk.builder, value, as_array(layer.kernel), _bias(layer), **how(layer)))
 
 
 def _depthwise(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_activation(layer)
-    return walk.activate(layer.activation, convolve_depthwise(walk.builder, value, as_array(layer.kernel), _bias(layer), **_how(layer)))
+    return walk.activate(layer.activation, convolve_depthwise(walk.builder, value, as_array(layer.kernel), _bias(layer), **how(layer)))
 
 
 def _separable(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_activation(layer)
     kernels = as_array(layer.depthwise_kernel), as_array(layer.pointwise_kernel)
-    return walk.activate(layer.activation, convolve_separably(walk.builder, value, *kernels, _bias(layer), **_how(layer)))
+    return walk.activate(layer.activation, convolve_separably(walk.builder, value, *kernels, _bias(layer), **how(layer)))
 
 
 def _transposed(walk: Walk, layer: Any, value: Value) -> Value:
     refuse_activation(layer)
-    how = {**_how(layer), "output_padding": layer.output_padding}
-    return walk.activate(layer.activation, convolve_transposed(walk.builder, value, as_array(layer.kernel), _bias(layer), **how))
+    result = convolve_transposed(
+        walk.builder, value, as_array(layer.kernel), _bias(layer), output_padding=layer.output_padding, **how(layer)
+    )
+    return walk.activate(layer.activation, result)
 
 
 LAYERS: dict[type, Handler] = {

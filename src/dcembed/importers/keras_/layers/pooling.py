@@ -43,7 +43,9 @@ def pool_adaptively(builder: NetworkBuilder, value: Value, kind: str, *, size: A
     return channels_back(builder, take(builder, inputs, sizes), data_format)
 
 
-def _pooling(kind: str) -> Handler:
+def pooling(kind: str) -> Handler:
+    """The handler of a layer, or of an operation: both call what they do by the same names."""
+
     def handler(walk: Walk, layer: Any, value: Value) -> Value:
         return pool(
             walk.builder,
@@ -58,7 +60,9 @@ def _pooling(kind: str) -> Handler:
     return handler
 
 
-def _adaptive(kind: str) -> Handler:
+def adaptive_pooling(kind: str) -> Handler:
+    """The handler of a layer or operation that says how many windows there are."""
+
     def handler(walk: Walk, layer: Any, value: Value) -> Value:
         return pool_adaptively(walk.builder, value, kind, size=layer.output_size, data_format=layer.data_format)
 
@@ -82,10 +86,10 @@ def _find(pattern: str) -> list[type]:
 
 
 LAYERS: dict[type, Handler] = {
-    **dict.fromkeys(_find("MaxPooling{}D"), _pooling("max")),
-    **dict.fromkeys(_find("AveragePooling{}D"), _pooling("average")),
+    **dict.fromkeys(_find("MaxPooling{}D"), pooling("max")),
+    **dict.fromkeys(_find("AveragePooling{}D"), pooling("average")),
     **dict.fromkeys(_find("GlobalMaxPooling{}D"), _global(ops.largest_over)),
     **dict.fromkeys(_find("GlobalAveragePooling{}D"), _global(ops.mean)),
-    **dict.fromkeys(_find("AdaptiveMaxPooling{}D"), _adaptive("max")),
-    **dict.fromkeys(_find("AdaptiveAveragePooling{}D"), _adaptive("average")),
+    **dict.fromkeys(_find("AdaptiveMaxPooling{}D"), adaptive_pooling("max")),
+    **dict.fromkeys(_find("AdaptiveAveragePooling{}D"), adaptive_pooling("average")),
 }

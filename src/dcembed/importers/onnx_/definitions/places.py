@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dcembed.arrays import Array
+from dcembed.importers.onnx_.operators.spreads import read_spread
 from dcembed.importers.onnx_.operators.windows import Windows, read_windows
 
 
@@ -80,52 +81,19 @@ def conv(x: Array, weight: Array, bias: Array | None = None, group: int = 1, ker
     return total if bias is None else total + bias.reshape(-1, *(1,) * num)
 
 
-def conv_transpose(
-    x: Array,
-    weight: Array,
-    bias: Array | None = None,
-    auto_pad: str = "NOTSET",
-    dilations: Any = None,
-    group: int = 1,
-    kernel_shape: Any = None,
-    output_padding: Any = None,
-    output_shape: Any = None,
-    pads: Any = None,
-    strides: Any = None,
-) -> Array:
+def conv_transpose(x: Array, weight: Array, bias: Array | None = None, group: int = 1, kernel_shape: Any = None, **where: Any) -> Array:
     """Every entry adds its multiple of the kernel to the result."""
-    num = x.ndim - 2
-    steps, gaps, extra = (strides or [1] * num), (dilations or [1] * num), (output_padding or [0] * num)
-    full = [
-        (size - 1) * step + (taps - 1) * gap + 1 for size, step, taps, gap in zip(x.shape[2:], steps, weight.shape[2:], gaps, strict=True)
-    ]
+    spread = read_spread(x.shape[2:], weight.shape[2:], **where)
     parts = np.split(x, group, axis=1), np.split(weight, group, axis=0)
-    total = np.zeros((x.shape[0], weight.shape[1] * group, *full))
+    total = np.zeros((x.shape[0], weight.shape[1] * group, *spread.reach))
+    axes = list(zip(spread.dilations, x.shape[2:], spread.strides, strict=True))
     for place in np.ndindex(*weight.shape[2:]):
-        spot = tuple(
-            slice(tap * gap, tap * gap + (size - 1) * step + 1, step)
-            for tap, gap, size, step in zip(place, gaps, x.shape[2:], steps, strict=True)
-        )
+        spot = [slice(tap * gap, tap * gap + (size - 1) * step + 1, step) for tap, (gap, size, step) in zip(place, axes, strict=True)]
         pieces = [np.einsum("nc...,cm->nm...", part, block[(..., *place)]) for part, block in zip(*parts, strict=True)]
         total[(slice(None), slice(None), *spot)] += np.concatenate(pieces, axis=1)
-    same = auto_pad in ("SAME_UPPER", "SAME_LOWER")
-    wanted = list(output_shape or [size * step for size, step in zip(x.shape[2:], steps, strict=True)]) if output_shape or same else None
-    around = _trimmed(full, extra, wanted, pads, auto_pad)
-    for axis, ((first, last), size, more) in enumerate(zip(around, full, extra, strict=True), start=2):
-        grown = np.pad(total, [(0, more + max(-last, 0)) if index == axis else (0, 0) for index in range(total.ndim)])
-        total = np.take(grown, range(first, size + more - last), axis=axis)
-    return total if bias is None else total + bias.reshape(-1, *(1,) * num)
-
-
-def _trimmed(full: Any, extra: Any, wanted: Any, pads: Any, auto_pad: str) -> list[tuple[int, int]]:
-    """What is cut off before and behind, per axis."""
-    num = len(full)
-    if wanted is None:
-        flat = pads if pads and auto_pad != "VALID" else [0] * (2 * num)
-        return list(zip(flat[:num], flat[num:], strict=True))
-    totals = [size + more - goal for size, more, goal in zip(full, extra, wanted, strict=True)]
-    halves = [(total // 2, total - total // 2) for total in totals]
-    return halves if auto_pad == "SAME_UPPER" else [(more, less) for less, more in halves]
+    before, behind = zip(*((-first, more - last) for (first, last), more in zip(spread.cuts, spread.extra, strict=True)), strict=True)
+    result = pad(total, pads=(0, 0, *before, 0, 0, *behind))
+    return result if bias is None else result + bias.reshape(-1, *(1,) * len(axes))
 
 
 def pad(x: Array, *inputs: Any, mode: str = "constant", pads: Any = None, value: float = 0.0) -> Array:

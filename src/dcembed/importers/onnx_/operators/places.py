@@ -9,6 +9,7 @@ import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.onnx_.operators.shapes import whole_numbers
+from dcembed.importers.onnx_.operators.spreads import read_spread
 from dcembed.importers.onnx_.operators.windows import Windows, read_windows
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.builder import NetworkBuilder
@@ -38,37 +39,24 @@ def conv_transpose(
     x: Value,
     weight: Value,
     bias: Value | None = None,
-    auto_pad: str = "NOTSET",
-    dilations: Any = None,
     group: int = 1,
     kernel_shape: Any = None,
-    output_padding: Any = None,
-    output_shape: Any = None,
-    pads: Any = None,
-    strides: Any = None,
+    **where: Any,
 ) -> Value:
     """The transpose of a convolution; `output_shape` and the modes of padding say what is cut off."""
-    kernel, sizes = ops.as_constant(weight, "the weight"), ops.shape_of(x)[2:]
-    num = len(sizes)
-    steps, gaps, extra = list(strides or [1] * num), list(dilations or [1] * num), list(output_padding or [0] * num)
-    flat = list(pads or [0] * (2 * num))
-    around = list(zip(flat[:num], flat[num:], strict=True))
-    reach = math.prod(
-        size * step + taps * gap + more for size, step, taps, gap, more in zip(sizes, steps, kernel.shape[2:], gaps, extra, strict=True)
-    )
-    builder.growth.check(kernel.shape[1] * group * max(reach, 0), "A transposed convolution")
-    if output_shape or auto_pad.startswith("SAME"):
-        wanted = list(output_shape or [size * step for size, step in zip(sizes, steps, strict=True)])[-num:]
-        full = [
-            (size - 1) * step + (taps - 1) * gap + 1 + more
-            for size, step, taps, gap, more in zip(sizes, steps, kernel.shape[2:], gaps, extra, strict=True)
-        ]
-        around = [_share(total - goal, auto_pad) for total, goal in zip(full, wanted, strict=True)]
-        # Where less than the kernel's reach is wanted beyond the end, zeros follow.
-        extra = [more + max(-last, 0) for more, (_, last) in zip(extra, around, strict=True)]
-        around = [(first, max(last, 0)) for first, last in around]
+    kernel = ops.as_constant(weight, "the weight")
+    spread = read_spread(ops.shape_of(x)[2:], kernel.shape[2:], **where)
+    builder.growth.check(kernel.shape[1] * group * max(spread.size, 0), "A transposed convolution")
     return ops.convolve_transposed(
-        builder, x, kernel, bias, stride=steps, padding=around, output_padding=extra, dilation=gaps, groups=group
+        builder,
+        x,
+        kernel,
+        bias,
+        stride=spread.strides,
+        padding=spread.cuts,
+        output_padding=spread.extra,
+        dilation=spread.dilations,
+        groups=group,
     )
 
 
@@ -103,11 +91,6 @@ def col2im(
         dilation=windows.dilations,
         groups=channels // taps,
     )
-
-
-def _share(total: int, auto_pad: str) -> tuple[int, int]:
-    less, more = total // 2, total - total // 2
-    return (less, more) if auto_pad == "SAME_UPPER" else (more, less)
 
 
 def _pool_windows(builder: NetworkBuilder, x: Value, kernel_shape: Any, **where: Any) -> Windows:
