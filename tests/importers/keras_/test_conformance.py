@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -45,9 +47,15 @@ def test_live_in_double_precision(name, in_double):
     compare(load_network(model), model, 1e-9)
 
 
+@functools.cache
+def in_single(name):
+    """A model in single precision."""
+    return constructions.build_named(name)
+
+
 @pytest.mark.parametrize("name", constructions.NAMES)
 def test_from_a_file_and_saved_again(name, tmp_path):
-    model = constructions.build_named(name)
+    model = in_single(name)
     if name in constructions.LIVE_ONLY:
         network = load_network(model)
     else:
@@ -64,7 +72,7 @@ def test_exceptions_are_in_the_tables():
 
 
 def kinds_of(name):
-    return {type(layer) for layer in constructions.build_named(name)._flatten_layers()}
+    return {type(layer) for layer in in_single(name)._flatten_layers()}
 
 
 def test_every_layer_is_in_the_tables():

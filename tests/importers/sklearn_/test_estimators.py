@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import numpy as np
@@ -31,6 +32,7 @@ def expected(model, kind, points):
     return dense(getattr(model, method.get(kind, "predict_proba"))(points), len(points))
 
 
+@functools.cache
 def load(kind, name):
     outputs = "probabilities" if kind == "probabilities" else None
     with warnings.catch_warnings():
