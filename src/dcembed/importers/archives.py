@@ -35,9 +35,14 @@ DAMAGES = (
 )
 
 
+def most_unpacked(path: Path) -> int:
+    """How many bytes a file may unpack to."""
+    return max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size)
+
+
 def check_growth(size: int, path: Path) -> None:
     """Raise ValueError if a file would unpack to so many bytes as no trained weights do."""
-    if size > max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size):
+    if size > most_unpacked(path):
         raise ValueError(f"its {path.stat().st_size} bytes unpack to {size}, which no trained weights do")
 
 

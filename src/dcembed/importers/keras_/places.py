@@ -33,7 +33,7 @@ def channels_back(builder: NetworkBuilder, value: Value, data_format: Any) -> Va
     return ops.rearrange(builder, value, lambda a: np.moveaxis(a, 1, -1)) if is_last(data_format) else value
 
 
-def as_pair_list(number: Any, count: int) -> list[int]:
+def per_axis(number: Any, count: int) -> list[int]:
     """One number for each axis of places."""
     return [int(number)] * count if np.ndim(number) == 0 else [int(one) for one in number]
 

@@ -24,7 +24,7 @@ from dcembed.network.growth import Growth
 
 
 class ModelWalk:
-    """Lowers a model and counts layers on the way; see `keras_handlers.Walk`."""
+    """Lowers a model and counts layers on the way; see `handlers.Walk`."""
 
     def __init__(self, lowering: Lowering, growth: Growth) -> None:
         self._lowering = lowering

@@ -19,7 +19,7 @@ from dcembed.errors import InputError, NetworkError
 from dcembed.importers.check import check
 from dcembed.importers.lowering import UNKNOWN, Lowering, unknown_input
 from dcembed.importers.onnx_.double import count_numbers, node_in_double, read_weights
-from dcembed.importers.onnx_.evaluation import Forward, make_forward
+from dcembed.importers.onnx_.evaluation import Evaluation, make_evaluator
 from dcembed.importers.onnx_.files import check_proto, read_file
 from dcembed.importers.onnx_.functions import inline
 from dcembed.importers.onnx_.graph import Placed, all_nodes, names_taken, order_nodes
@@ -48,9 +48,10 @@ class _Model:
     opsets: dict[str, int]
     growth: Growth
 
-    def forward(self) -> Forward:
+    def forward(self) -> Evaluation:
         """What the model itself gives."""
-        return make_forward([node for _, node in self.nodes], self.weights, self.inputs, self.outputs, self.opsets)
+        evaluator = make_evaluator([node for _, node in self.nodes], self.outputs, self.opsets)
+        return Evaluation(evaluator, self.weights, self.inputs, self.outputs)
 
 
 def load(source: Any, request: Request) -> Network:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import onnx
@@ -18,8 +19,6 @@ MOST_IN_BATCH = 1_000_000
 # Numbers of the points that go through a model of free batch size together: what is computed of them can be a hundred times as large.
 MOST_AT_ONCE = 200_000
 
-Forward = Callable[[Array], Array]
-
 
 def make_evaluator(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str], opsets: Mapping[str, int]) -> ReferenceEvaluator:
     """Evaluates nodes whose inputs are given by name, in the precision of those."""
@@ -30,41 +29,52 @@ def make_evaluator(nodes: Sequence[onnx.NodeProto], outputs: Sequence[str], opse
     return ReferenceEvaluator(model, new_ops=definitions(opsets))
 
 
-def make_forward(
-    nodes: Sequence[onnx.NodeProto], weights: Mapping[str, Array], inputs: Inputs, outputs: Sequence[str], opsets: Mapping[str, int]
-) -> Forward:
-    """The predictions (k, num_outputs) at points (k, num_inputs), several outputs one after the other."""
-    evaluator = make_evaluator(nodes, outputs, opsets)
+@dataclass(frozen=True)
+class Evaluation:
+    """A model as a function of points.
 
-    def run(points: Array, count: int | None) -> list[Array]:
+    Parameters
+    ----------
+    evaluator
+        Of the nodes, which takes weights and inputs by name.
+    outputs
+        Names of what it gives, several one after the other.
+    """
+
+    evaluator: ReferenceEvaluator
+    weights: Mapping[str, Array]
+    inputs: Inputs
+    outputs: tuple[str, ...]
+
+    def __call__(self, points: Array) -> Array:
+        """The predictions (k, num_outputs) at points (k, num_inputs)."""
+        if self.inputs.batch is None or self.inputs.batch * points.shape[1] > MOST_IN_BATCH:
+            return self._one_by_one(points)
+        try:
+            return self._in_batches(points)
+        except Exception:
+            # Some exporters declare a free batch axis but write reshapes for one point.
+            return self._one_by_one(points)
+
+    def _run(self, points: Array, count: int | None) -> list[Array]:
         """On a batch of so many points, or on one point where the model takes no more."""
-        feed = {**weights, **_cut(points, inputs.free, count), **{item.name: _repeat(item, count) for item in inputs.fixed}}
-        return [np.asarray(value) for value in evaluator.run(list(outputs), feed)]
+        fixed = {item.name: _repeat(item, count) for item in self.inputs.fixed}
+        feed = {**self.weights, **_cut(points, self.inputs.free, count), **fixed}
+        return [np.asarray(value) for value in self.evaluator.run(list(self.outputs), feed)]
 
-    def one_by_one(points: Array) -> Array:
-        return np.stack([np.concatenate([value.reshape(-1) for value in run(row[None], None)]) for row in points])
+    def _one_by_one(self, points: Array) -> Array:
+        return np.stack([np.concatenate([value.reshape(-1) for value in self._run(row[None], None)]) for row in points])
 
-    def in_batches(points: Array) -> Array:
+    def _in_batches(self, points: Array) -> Array:
         # Two points at least show whether they are mixed.
-        size = inputs.batch or min(len(points), max(2, MOST_AT_ONCE // points.shape[1]))
+        size = self.inputs.batch or min(len(points), max(2, MOST_AT_ONCE // points.shape[1]))
         padded = np.vstack([points, np.zeros((-len(points) % size, points.shape[1]))])
-        parts = [run(padded[start : start + size], size) for start in range(0, len(padded), size)]
+        parts = [self._run(padded[start : start + size], size) for start in range(0, len(padded), size)]
         values = [np.concatenate(column) for column in zip(*parts, strict=True)]
         rows = np.concatenate([value.reshape(len(padded), -1) for value in values], axis=1)[: len(points)]
         odd = next((value for value in values if len(value) != len(padded)), None)
         # Some converters write all predictions below one another, point by point. Other rows are passed on, for `check` to see.
-        return rows if odd is None or np.allclose(rows, one_by_one(points), rtol=1e-9, equal_nan=True) else odd
-
-    def forward(points: Array) -> Array:
-        if inputs.batch is None or inputs.batch * points.shape[1] > MOST_IN_BATCH:
-            return one_by_one(points)
-        try:
-            return in_batches(points)
-        except Exception:
-            # Some exporters declare a free batch axis but write reshapes for one point.
-            return one_by_one(points)
-
-    return forward
+        return rows if odd is None or np.allclose(rows, self._one_by_one(points), rtol=1e-9, equal_nan=True) else odd
 
 
 def _cut(points: Array, free: Sequence[Input], count: int | None) -> dict[str, Array]:

@@ -13,10 +13,8 @@ from onnx import external_data_helper, numpy_helper
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
+from dcembed.importers.archives import most_unpacked
 from dcembed.importers.onnx_.graph import subgraphs
-
-# Trained weights are packed to a little less than their size; a file that unpacks to more than this is made to do harm.
-MOST_GROWTH, ALWAYS_READ = 200, 50_000_000
 
 
 def read_file(path: Path) -> onnx.ModelProto:
@@ -43,8 +41,7 @@ def parse_file(path: Path) -> onnx.ModelProto:
 
 
 def _unpack(path: Path) -> bytes:
-    size = path.stat().st_size
-    most = max(ALWAYS_READ, MOST_GROWTH * size)
+    most = most_unpacked(path)
     try:
         with gzip.open(path) as stream:
             content = stream.read(most + 1)
@@ -52,7 +49,7 @@ def _unpack(path: Path) -> bytes:
         raise NetworkError(f"{path} cannot be unpacked: {error}. Pack the model again, or check the download.") from error
     if len(content) > most:
         raise NetworkError(
-            f"{path} is not read: its {size} bytes unpack to more than {most}, which no trained weights do. "
+            f"{path} is not read: its {path.stat().st_size} bytes unpack to more than {most}, which no trained weights do. "
             "If it is not damaged, unpack it and pass the .onnx file."
         )
     return content

@@ -96,7 +96,7 @@ def _read_free(proto: onnx.ValueInfoProto, nodes: Sequence[onnx.NodeProto], requ
 
 def _read_shape(proto: onnx.ValueInfoProto, input_shape: tuple[int, ...] | None) -> Input:
     """An input of one axis has no batch axis. So has one whose whole shape is the `input_shape` that the user passed."""
-    name, sizes = proto.name, declared(proto)
+    name, sizes = proto.name, _declared(proto)
     if sizes is None:
         return Input(name, None if input_shape is None else (1, *input_shape), 0)
     if input_shape is not None and len(sizes) == len(input_shape) and _fits(sizes, input_shape):
@@ -112,7 +112,7 @@ def _read_shape(proto: onnx.ValueInfoProto, input_shape: tuple[int, ...] | None)
     return Input(name, None if 0 in features else (1, *features), batch)
 
 
-def declared(proto: onnx.ValueInfoProto) -> tuple[int, ...] | None:
+def _declared(proto: onnx.ValueInfoProto) -> tuple[int, ...] | None:
     """The sizes that a model gives, 0 for a free one; None for a value of any shape."""
     kind = proto.type.tensor_type
     if not kind.HasField("shape"):
@@ -167,7 +167,7 @@ def _casts_to_float(node: onnx.NodeProto) -> bool:
 
 def _read_fixed(proto: onnx.ValueInfoProto, value: Any) -> Input:
     """A value is given with or without the batch axis; one number stands for all of them."""
-    array, sizes = _convert(proto, value), declared(proto)
+    array, sizes = _convert(proto, value), _declared(proto)
     if sizes is None:
         return Input(proto.name, array.shape, None, array)
     if array.ndim == len(sizes) - 1 and _fits(sizes[1:], array.shape):

@@ -12,8 +12,8 @@ from dcembed.importers.onnx_.operators import is_known
 
 
 @dataclass(frozen=True)
-class OnnxLayer:
-    """One node of the graph."""
+class Node:
+    """One node of the graph: its place, what a person calls it, its operator, and whether that can be embedded."""
 
     index: int
     name: str
@@ -21,14 +21,14 @@ class OnnxLayer:
     is_known: bool
 
 
-def list_layers(path: Path) -> list[OnnxLayer]:
+def list_layers(path: Path) -> list[Node]:
     """The nodes of a file in order. Weights are not read."""
     return [_read_layer(index, node) for index, node in enumerate(parse_file(path).graph.node)]
 
 
-def _read_layer(index: int, node: onnx.NodeProto) -> OnnxLayer:
+def _read_layer(index: int, node: onnx.NodeProto) -> Node:
     name = _as_text(node.name) or ", ".join(map(_as_text, node.output))
-    return OnnxLayer(index, name, _as_text(node.op_type), is_known(_as_text(node.domain), _as_text(node.op_type)))
+    return Node(index, name, _as_text(node.op_type), is_known(_as_text(node.domain), _as_text(node.op_type)))
 
 
 def _as_text(name: str | bytes) -> str:

@@ -27,9 +27,6 @@ from dcembed.network.activations import RELU, smooth
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder, Tensor
 
-# A gate g of a value a: what the rest of the product has to be affine in, and a * g(a).
-Gate = tuple[Tensor, Tensor]
-
 
 def product(builder: NetworkBuilder, left: Tensor, right: Tensor) -> Tensor:
     """left * right, entry by entry: a known activation where it is one, a difference of squares otherwise."""

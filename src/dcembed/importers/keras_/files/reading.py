@@ -1,6 +1,6 @@
 """Read .keras and .h5 files without running what is in them.
 
-The description of the model is checked and rebuilt first (`keras_config`), and the weights are looked at (`keras_weights`). Keras then makes
+The description of the model is checked and rebuilt first (`config.py`), and the weights are looked at (`weights.py`). Keras then makes
 the model of what was accepted, which is read as a live one and compared with it.
 """
 

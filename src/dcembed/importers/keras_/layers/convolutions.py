@@ -12,7 +12,7 @@ from dcembed.importers.keras_.backend import as_array, keras
 from dcembed.importers.keras_.handlers import Handler, Walk
 from dcembed.importers.keras_.layers.activations import refuse_activation
 from dcembed.importers.keras_.layers.dense import refuse_quantized
-from dcembed.importers.keras_.places import as_pair_list, channels_back, channels_first, padding_of
+from dcembed.importers.keras_.places import channels_back, channels_first, padding_of, per_axis
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.builder import NetworkBuilder
 
@@ -25,7 +25,7 @@ def convolve(
     """A convolution; the number of groups follows from the channels of the kernel."""
     inputs = channels_first(builder, value, data_format)
     channels, sizes = ops.shape_of(inputs)[1], ops.shape_of(inputs)[2:]
-    stride, steps = as_pair_list(strides, len(sizes)), as_pair_list(dilation, len(sizes))
+    stride, steps = per_axis(strides, len(sizes)), per_axis(dilation, len(sizes))
     if channels % kernel.shape[-2]:
         raise Unsupported(f"has a kernel for {kernel.shape[-2]} channels, received {channels}")
     result = ops.convolve(
@@ -70,8 +70,8 @@ def convolve_transposed(
     """The transpose of a convolution. What is cut off may be negative: then zeros are added."""
     inputs = channels_first(builder, value, data_format)
     num_axes = len(ops.shape_of(inputs)) - 2
-    stride, steps = as_pair_list(strides, num_axes), as_pair_list(dilation, num_axes)
-    more = [None] * num_axes if output_padding is None else as_pair_list(output_padding, num_axes)
+    stride, steps = per_axis(strides, num_axes), per_axis(dilation, num_axes)
+    more = [None] * num_axes if output_padding is None else per_axis(output_padding, num_axes)
     cuts = [_cut(padding, *axis) for axis in zip(kernel.shape[:-2], stride, steps, more, strict=True)]
     whole = ops.convolve_transposed(
         builder,

@@ -8,7 +8,7 @@ from typing import Any
 from dcembed.importers import operations as ops
 from dcembed.importers.keras_.backend import keras
 from dcembed.importers.keras_.handlers import Handler, Walk
-from dcembed.importers.keras_.places import as_pair_list, channels_back, channels_first, is_last, padding_of
+from dcembed.importers.keras_.places import channels_back, channels_first, is_last, padding_of, per_axis
 from dcembed.importers.operations import Value
 from dcembed.network.builder import NetworkBuilder
 
@@ -19,8 +19,8 @@ def pool(builder: NetworkBuilder, value: Value, kind: str, *, size: Any, strides
     """The largest or the average entry of every window."""
     inputs = channels_first(builder, value, data_format)
     places = ops.shape_of(inputs)[2:]
-    kernel = as_pair_list(size, len(places))
-    stride = kernel if strides is None else as_pair_list(strides, len(places))
+    kernel = per_axis(size, len(places))
+    stride = kernel if strides is None else per_axis(strides, len(places))
     pads = padding_of(padding, places, kernel, stride, [1] * len(places))
     for count, length in zip(places, kernel, strict=True):
         builder.growth.check(count * length, f"A pooling over windows of {length} places")
@@ -38,7 +38,7 @@ def pool(builder: NetworkBuilder, value: Value, kind: str, *, size: Any, strides
 def pool_adaptively(builder: NetworkBuilder, value: Value, kind: str, *, size: Any, data_format: Any) -> Value:
     """The largest or the average entry of windows so that there are `size` of them along each axis."""
     inputs = channels_first(builder, value, data_format)
-    sizes = as_pair_list(size, len(ops.shape_of(inputs)) - 2)
+    sizes = per_axis(size, len(ops.shape_of(inputs)) - 2)
     take = ops.adaptive_max_pool if kind == "max" else ops.adaptive_average_pool
     return channels_back(builder, take(builder, inputs, sizes), data_format)
 

@@ -23,7 +23,7 @@ def resize(
     nearest_mode: str = "round_prefer_floor",
     **others: Any,
 ) -> Array:
-    """Axis by axis, by weights of all old entries for every new one. The reference rounds factors that come from sizes."""
+    """Axis by axis, by weights of all old entries for every new one."""
     if others.get("antialias") or others.get("keep_aspect_ratio_policy", "stretch") != "stretch":
         raise NotImplementedError(f"Resize with {others}")
     given = scales if scales is not None and np.size(scales) else sizes

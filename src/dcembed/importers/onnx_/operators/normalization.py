@@ -1,4 +1,4 @@
-"""Normalization and softmax of ONNX. Handlers take inputs by position and attributes by their ONNX names."""
+"""Normalization of ONNX, and softmax as it was before. Handlers take inputs by position and attributes by their ONNX names."""
 
 from __future__ import annotations
 
@@ -109,16 +109,6 @@ def is_positive(builder: NetworkBuilder, x: Value, others: tuple[str, ...] = ())
     units = {source: builder.stage(source)[1].name if source else "" for source in blocks(x.affine)}
     sums = all(kind in (*_POSITIVE, *others) and blocks(x.affine)[source].data.min() > 0 for source, kind in units.items())
     return sums and bool((x.affine.bias >= 0).all())
-
-
-def softmax(builder: NetworkBuilder, x: Value, axis: int = -1) -> Value:
-    """Along one axis, since opset 13."""
-    return ops.softmax(builder, x, axis)
-
-
-def log_softmax(builder: NetworkBuilder, x: Value, axis: int = -1) -> Value:
-    """The logarithm of softmax."""
-    return ops.log_softmax(builder, x, axis)
 
 
 def flat(along_last: Callable[..., Value]) -> Callable[..., Value]:

@@ -1,6 +1,6 @@
 """The operators of torch (aten) that can be embedded, by their names without overload.
 
-An operator that is not here is written out in simpler ones by torch itself (`torch_decomposition`), so that only those are here that would
+An operator that is not here is written out in simpler ones by torch itself (`recording/recorder.py`), so that only those are here that would
 lose by it. The parameters of a handler are those of the operator in their order; which overload is meant is seen from the arguments.
 """
 
