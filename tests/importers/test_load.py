@@ -132,8 +132,10 @@ def test_check_passes_and_returns_the_network():
 
 
 def test_check_reports_the_worst_point():
+    place = draw_points(NETWORK)[5]
+
     def wrong(points):
-        return NETWORK(points) + 0.25 * (np.arange(len(points)) == 5)[:, None]
+        return NETWORK(points) + 0.25 * (points == place).all(axis=1, keepdims=True)
 
     with pytest.raises(ImportMismatchError, match=r"at 1 of \d+ points\. Worst at x = \[.*\]: .*difference 0\.25, tolerance \d"):
         check(NETWORK, wrong, "model")
@@ -146,6 +148,8 @@ def test_check_refuses_nan_shapes_and_failures():
         check(NETWORK, lambda points: np.zeros((len(points), 2)), "model")
     with pytest.raises(NetworkError, match="mixes the points of a batch"):
         check(NETWORK, lambda points: np.zeros((3, 1)), "model")
+    with pytest.raises(NetworkError, match="other values for a batch of points than for the same points one by one"):
+        check(NETWORK, lambda points: NETWORK(points) + points.mean() - points.mean(axis=1, keepdims=True), "model")
 
     def fail(points):
         raise RuntimeError("out of order")

@@ -92,8 +92,23 @@ def check(
     # A comparison with NaN is false, so a NaN on either side counts as a mismatch.
     wrong = ~(difference <= tolerance) & ~np.isposinf(tolerance)
     if wrong.any():
+        _refuse_mixing(forward, points[wrong], received[wrong], tolerance[wrong], source)
         _raise_mismatch(points, expected, received, difference, tolerance, wrong, source, advice)
     return network
+
+
+def _refuse_mixing(forward: Forward, points: Array, received: Array, tolerance: Array, source: str) -> None:
+    """Raise NetworkError if points that go through the framework alone come out as here: then it is the batch that changes them."""
+    try:
+        alone = np.concatenate([_run(forward, point[None], source) for point in points])
+    except NetworkError:
+        return
+    if alone.shape == received.shape and (np.abs(alone - received).max(axis=1) <= tolerance).all():
+        raise NetworkError(
+            f"The {source} gives other values for a batch of points than for the same points one by one: it mixes the points of a batch. "
+            "Accepted are models which treat every point of a batch on its own; check for reductions, reshapes and normalization over the "
+            "first axis, or pass a model for one point."
+        )
 
 
 def _outside(network: Network, points: Array, expected: Array, tolerance: Array, precision: str, source: str) -> Array:

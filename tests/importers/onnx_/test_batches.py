@@ -76,6 +76,14 @@ def test_batch_mixing_is_refused():
         load_network(make_small([HIDDEN, node("Concat", "h h", axis=0)]))
 
 
+def test_an_average_over_all_axes_mixes_points():
+    """As in value networks with two heads whose advantages are centred without an axis: it is right for one point alone."""
+    nodes = [HIDDEN, node("ReduceMean", "h", "m", keepdims=0), node("Sub", "h m")]
+    with pytest.raises(NetworkError, match=r"mixes the points of a batch.*or pass a model for one point"):
+        load_network(make_small(nodes))
+    assert_reproduced(make_small(nodes, (1, 3)), batch=1)
+
+
 ACTIVATIONS = st.sampled_from(["Relu", "LeakyRelu", "Identity", "Abs", "residual"])
 
 
