@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import torch
 
 from benchmarks.problems.avoidance import DEPTH, NUM_INPUTS, NUM_NETWORKS, NUM_SCORES, WIDTH, avoidance_path, scores
 from benchmarks.problems.descent import fit, named_weights, perceptron
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.training_command import run_training
 
 NUM_STEPS, BATCH = 3_000, 1_000
 FIRST_RATE, LAST_RATE = 3e-3, 3e-5
@@ -30,17 +28,15 @@ def train(number: int, num_steps: int = NUM_STEPS) -> tuple[float, dict[str, np.
         return float(error(NUM_VALIDATION)), named_weights(model)
 
 
+def train_and_save(number: int, num_steps: int) -> str:
+    """What came out of it."""
+    error, weights = train(number, num_steps)
+    np.savez(avoidance_path(number), **weights)
+    return f"avoidance {number}: validation error {error:.2e}, saved to {avoidance_path(number).name}"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("numbers", nargs="*", type=int, default=list(range(NUM_NETWORKS)))
-    parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s)")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
-    for number in arguments.numbers:
-        error, weights = train(number, arguments.steps)
-        np.savez(avoidance_path(number), **weights)
-        print(f"avoidance {number}: validation error {error:.2e}, saved to {avoidance_path(number).name}")
+    run_training(__doc__, range(NUM_NETWORKS), NUM_STEPS, train_and_save)
 
 
 if __name__ == "__main__":

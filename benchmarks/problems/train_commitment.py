@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import torch
 
 from benchmarks.problems.commitment import NETWORK_NAMES, NUM_INPUTS, WIDTHS, commitment_path, fuel_cost, nitrogen_oxides
 from benchmarks.problems.descent import fit, named_weights, perceptron
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.training_command import run_training
 
 NUM_STEPS, BATCH = 4_000, 1_000
 FIRST_RATE, LAST_RATE = 3e-3, 3e-5
@@ -32,17 +30,15 @@ def train(name: str, num_steps: int = NUM_STEPS) -> tuple[float, dict[str, np.nd
         return float(error(NUM_VALIDATION)), named_weights(model)
 
 
+def train_and_save(name: str, num_steps: int) -> str:
+    """What came out of it."""
+    error, weights = train(name, num_steps)
+    np.savez(commitment_path(name), **weights)
+    return f"commitment {name}: validation error {error:.2e}, saved to {commitment_path(name).name}"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(NETWORK_NAMES), help="cost, oxides (default: both)")
-    parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s)")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
-    for name in arguments.names:
-        error, weights = train(name, arguments.steps)
-        np.savez(commitment_path(name), **weights)
-        print(f"commitment {name}: validation error {error:.2e}, saved to {commitment_path(name).name}")
+    run_training(__doc__, NETWORK_NAMES, NUM_STEPS, train_and_save)
 
 
 if __name__ == "__main__":

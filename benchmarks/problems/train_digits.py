@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import torch
 from torch import nn
 
 from benchmarks.problems.digits import KINDS, NUM_DIGITS, NUM_TRAINING, digits_path, read_pictures
 from benchmarks.problems.perceptron import TORCH_LAYERS
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.training_command import run_training
 from dcembed import Network, load_network, save_network
 
 NUM_EPOCHS, BATCH, RATE, DECAY = 30, 64, 2e-3, 1e-4
@@ -56,17 +54,15 @@ def build_model(layers: str, side: int, activation: str) -> nn.Sequential:
     return nn.Sequential(*parts, nn.Flatten(), nn.Linear(CHANNELS[-1] * side * side, width), make_layer(), nn.Linear(width, NUM_DIGITS))
 
 
+def train_and_save(kind: str, num_epochs: int) -> str:
+    """What came out of it."""
+    right, network = train(kind, num_epochs)
+    save_network(network, digits_path(kind))
+    return f"digits {kind}: {100 * right:.1f} % right, saved to {digits_path(kind).name}"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", default=list(KINDS), help=f"{', '.join(KINDS)} (default: all)")
-    parser.add_argument("--epochs", type=int, default=NUM_EPOCHS, help="passes over the pictures (default %(default)s)")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
-    for kind in arguments.kinds:
-        right, network = train(kind, arguments.epochs)
-        save_network(network, digits_path(kind))
-        print(f"digits {kind}: {100 * right:.1f} % right, saved to {digits_path(kind).name}")
+    run_training(__doc__, KINDS, NUM_EPOCHS, train_and_save, unit="epochs")
 
 
 if __name__ == "__main__":

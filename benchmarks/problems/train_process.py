@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import torch
 
 from benchmarks.problems.descent import fit, named_weights, perceptron
 from benchmarks.problems.perceptron import build_perceptron
 from benchmarks.problems.process_units import RANGES, UNITS, WIDTHS, unit_path
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.training_command import run_training
 from dcembed import Network, save_network
 from dcembed.network.activations import find_activation
 
@@ -49,18 +47,16 @@ def _fit(x: torch.Tensor, y: torch.Tensor, num_steps: int) -> torch.nn.Sequentia
     return model
 
 
+def train_and_save(name: str, num_steps: int) -> str:
+    """What came out of it."""
+    error, network = train(name, num_steps)
+    save_network(network, unit_path(name))
+    shares = ", ".join(f"{share:.1e}" for share in error)
+    return f"process {name}: validation error {shares} of the variance, saved to {unit_path(name).name}"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(UNITS), help="tank, flash (default: both)")
-    parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s)")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
-    for name in arguments.names:
-        error, network = train(name, arguments.steps)
-        save_network(network, unit_path(name))
-        shares = ", ".join(f"{share:.1e}" for share in error)
-        print(f"process {name}: validation error {shares} of the variance, saved to {unit_path(name).name}")
+    run_training(__doc__, list(UNITS), NUM_STEPS, train_and_save)
 
 
 if __name__ == "__main__":
