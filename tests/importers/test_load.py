@@ -150,7 +150,7 @@ def test_check_refuses_nan_shapes_and_failures():
         check(NETWORK, lambda points: np.zeros((len(points), 2)), "model")
     with pytest.raises(NetworkError, match="mixes the points of a batch"):
         check(NETWORK, lambda points: np.zeros((3, 1)), "model")
-    with pytest.raises(NetworkError, match="other values for a batch of points than for the same points one by one"):
+    with pytest.raises(ImportMismatchError, match="mixes the points of a batch: it gives other values for them together than one by one"):
         check(NETWORK, lambda points: NETWORK(points) + points.mean() - points.mean(axis=1, keepdims=True), "model")
 
     def fail(points):

@@ -98,16 +98,16 @@ def check(
 
 
 def _refuse_mixing(forward: Forward, points: Array, received: Array, tolerance: Array, source: str) -> None:
-    """Raise NetworkError if points that go through the framework alone come out as here: then it is the batch that changes them."""
+    """Raise ImportMismatchError if points that go through the framework alone come out as here: then it is the batch that changes them."""
     try:
         alone = np.concatenate([_run(forward, point[None], source) for point in points])
     except NetworkError:
         return
     if alone.shape == received.shape and (np.abs(alone - received).max(axis=1) <= tolerance).all():
-        raise NetworkError(
-            f"The {source} gives other values for a batch of points than for the same points one by one: it mixes the points of a batch. "
-            "Accepted are models which treat every point of a batch on its own; check for reductions, reshapes and normalization over the "
-            "first axis, or pass a model for one point."
+        raise ImportMismatchError(
+            f"The imported network does not reproduce the {source}, which mixes the points of a batch: it gives other values for them together "
+            "than one by one. Accepted are models which treat every point of a batch on its own; check for reductions, reshapes and "
+            "normalization over the first axis, or pass a model for one point."
         )
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("onnx")
 
 from onnx.reference import ReferenceEvaluator
 
-from dcembed.errors import InputError, NetworkError
+from dcembed.errors import ImportMismatchError, InputError, NetworkError
 from dcembed.importers import load_network
 
 from .models import CONSTANTS, HIDDEN, assert_reproduced, make_small, node
@@ -79,7 +79,7 @@ def test_batch_mixing_is_refused():
 def test_an_average_over_all_axes_mixes_points():
     """As in value networks with two heads whose advantages are centred without an axis: it is right for one point alone."""
     nodes = [HIDDEN, node("ReduceMean", "h", "m", keepdims=0), node("Sub", "h m")]
-    with pytest.raises(NetworkError, match=r"mixes the points of a batch.*or pass a model for one point"):
+    with pytest.raises(ImportMismatchError, match=r"mixes the points of a batch.*or pass a model for one point"):
         load_network(make_small(nodes))
     assert_reproduced(make_small(nodes, (1, 3)), batch=1)
 
