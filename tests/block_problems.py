@@ -31,13 +31,15 @@ class Case:
         return eliminate(arguments.minimized, arguments.embeddings)
 
 
-def block_case(seed: int, num_items: int = 10, link: str = "budget", second: bool = False, permuted: bool = False) -> Case:
+def block_case(
+    seed: int, num_items: int = 10, link: str = "budget", second: bool = False, permuted: bool = False, activation: str = "relu"
+) -> Case:
     """Maximize what the networks promise of all items; `link` is "budget", "demand", "range" or "predictions"."""
     rng = np.random.default_rng(seed)
     n = NUM_COLUMNS * num_items + 1
     at = NUM_COLUMNS * np.arange(num_items)
     order = rng.permutation(n) if permuted else np.arange(n)
-    network, other = _network(rng), _network(rng)
+    network, other = _network(rng, activation), _network(rng, activation)
     rows, row_lb, row_ub = _rows(rng, num_items, n, link)
     if link == "predictions":
         # All items can be at one point where the row holds.
@@ -90,9 +92,9 @@ def _rows(rng: np.random.Generator, num_items: int, n: int, link: str) -> tuple[
     return sp.csr_array(matrix), lb, ub
 
 
-def _network(rng: np.random.Generator) -> dcembed.Network:
+def _network(rng: np.random.Generator, activation: str) -> dcembed.Network:
     weights = [rng.normal(size=(8, 2)), rng.normal(size=(8, 8)) / 2, rng.normal(size=(1, 8)) / 2]
-    return dcembed.build_mlp(weights=weights, biases=[rng.normal(size=8), rng.normal(size=8), np.zeros(1)])
+    return dcembed.build_mlp(weights=weights, biases=[rng.normal(size=8), rng.normal(size=8), np.zeros(1)], activation=activation)
 
 
 def shifted(case: Case, shift: float) -> Case:

@@ -72,7 +72,7 @@ CALLS = {
     dcembed.split_quadratic: {"quadratic": np.eye(2), "maximize": False, "scale": [1.0, 1.0]},
     NETWORK.__call__: {"points": [[1.0]]},
     Affine: {"weights": {0: np.eye(2)}, "bias": [0.0, 0.0]},
-    dcembed.build_mlp: {"weights": [np.ones((2, 1)), np.ones((1, 2))], "biases": [None, None]},
+    dcembed.build_mlp: {"weights": [np.ones((2, 1)), np.ones((1, 2))], "biases": [None, None], "activation": "tanh"},
     dcembed.NetworkBuilder: {"input_shape": (2,)},
     BUILDER.linear: {"value": INPUT, "weight": np.ones((2, 2)), "bias": np.ones(2)},
     BUILDER.relu: {"value": INPUT},

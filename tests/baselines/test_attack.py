@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -176,3 +178,20 @@ def test_integers_are_refused():
     program, embedding = binary_problem(0)
     with pytest.raises(InputError, match="continuous hosts only, but this one has 10 integer columns"):
         attack.solve(program, embedding, options=rounds(1))
+
+
+def test_a_round_ends_in_its_middle_when_the_time_is_over(monkeypatch):
+    program, embedding = largest_output()
+    stop, merit, asked = threading.Event(), attack._Descent._merit, []
+
+    def first_only(self, points):
+        asked.append(len(points))
+        stop.set()
+        return merit(self, points)
+
+    monkeypatch.setattr(attack._Descent, "_merit", first_only)
+    result = attack.solve(program, [embedding], options=rounds(stop=stop))
+    # One chunk of those drawn, the chosen ones, and one step.
+    assert len(asked) == 3
+    assert result.status is Status.INTERRUPTED
+    assert result.is_feasible

@@ -175,9 +175,9 @@ def test_few_choices_of_integers_are_all_gone_through():
     assert len(seen) == 6
 
 
-@pytest.mark.parametrize("link", LINKS)
-def test_runs_with_and_without_columns_end_at_verified_points(link, capsys):
-    case = block_case(4, 10, link, permuted=True)
+@pytest.mark.parametrize(("link", "activation"), [*((link, "relu") for link in LINKS), ("demand", "tanh"), ("predictions", "gelu")])
+def test_runs_with_and_without_columns_end_at_verified_points(link, activation, capsys):
+    case = block_case(4, 10, link, permuted=True, activation=activation)
     results = {}
     for columns in (True, False):
         options = dcembed.Options(columns=columns, search="converge", max_starts=1, max_iterations=6)

@@ -190,8 +190,31 @@ def test_a_probability_that_is_used_otherwise_is_refused_by_name(tool):
         embedded = host.embed(classifier("two"), x, output_type="probability")
         with pytest.raises(InputError, match=rf"probability.*{message}"):
             use(host, np.array(embedded.output.tolist(), dtype=object)[0, 0], x[0])
-    with pytest.raises(InputError, match="depends on all scores"):
-        host.embed(classifier("three"), x, output_type="probability")
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_probabilities_of_several_classes_may_be_used_anywhere(tool):
+    host = tool()
+    x = [host.var(-1.0, 1.0) for _ in range(2)]
+    embedded = host.embed(classifier("three"), x, output_type="probability")
+    outputs = np.array(embedded.output.tolist(), dtype=object)[0]
+    host.add(outputs[1] >= 0.4)
+    # Far from the borders probabilities are flat, so that one start finds nothing.
+    host.minimize(x[0] - outputs[2], seed=1, max_starts=8)
+    point = [[host.value(variable) for variable in x]]
+    assert embedded.output_values == pytest.approx(classifier("three").predict_proba(point), abs=1e-6)
+    assert embedded.output_values[0, 1] >= 0.4 - 1e-5
+    assert embedded.get_error().max() <= 1e-6
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_network_of_probabilities_may_be_in_the_objective(tool):
+    host = tool()
+    x = [host.var(-1.0, 1.0) for _ in range(2)]
+    embedded = host.embed(load_network(classifier("two"), outputs="probabilities"), x)
+    host.minimize(x[0] - 2 * np.array(embedded.output.tolist(), dtype=object)[0, 1], seed=1)
+    point = [[host.value(variable) for variable in x]]
+    assert embedded.output_values == pytest.approx(classifier("two").predict_proba(point), abs=1e-6)
 
 
 @pytest.mark.parametrize("keyword", [{}, {"output_type": "probability"}])

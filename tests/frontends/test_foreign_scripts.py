@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import gzip
 import importlib
 import inspect
 import warnings
@@ -18,7 +19,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from tests.frontends.learned import FEATURES, classifier, named_pipeline, samples  # noqa: E402
 from tests.frontends.tools import TOOLS, Gurobi, Scip  # noqa: E402
 
-from dcembed.errors import InputError, OptionError  # noqa: E402
+from dcembed.errors import OptionError  # noqa: E402
 
 # Classes of the two packages that write the models that dcembed loads, and the modules of their layers.
 THEIRS = {
@@ -192,7 +193,7 @@ def test_a_torch_model_with_classes_is_one_hot(tool):
 
 
 @pytest.mark.parametrize(("width", "end"), [(3, torch.nn.Softmax(dim=1)), (3, torch.nn.LogSoftmax(dim=-1)), (1, torch.nn.Sigmoid())])
-def test_the_softmax_that_ends_a_model_is_left_out(width, end):
+def test_the_softmax_that_ends_a_model_is_left_out_of_scores_and_classes(width, end):
     torch.manual_seed(3)
     net = torch.nn.Sequential(torch.nn.Linear(2, 5), torch.nn.ReLU(), torch.nn.Linear(5, width), end)
     points = np.array([[0.5, -0.5], [-2.7, 1.9], [3.0, 3.0]])
@@ -200,20 +201,21 @@ def test_the_softmax_that_ends_a_model_is_left_out(width, end):
         scores = net[:-1](torch.tensor(points).float()).numpy()
     host = Scip()
     x = [[host.var(v, v) for v in row] for row in points]
-    with pytest.raises(InputError, match="Sequential is a classifier"):
-        host.embed(net, x)
+    regular = host.embed(net, x)
     raw = host.embed(net, x, output_type="raw")
     classes = host.embed(net, x, output_type="classification")
     host.minimize(host.var(0, 1))
     assert raw.output_values == pytest.approx(scores, abs=1e-5)
+    with torch.no_grad():
+        assert regular.output_values == pytest.approx(net(torch.tensor(points).float()).numpy(), abs=1e-5)
     expected = scores > 0 if width == 1 else np.eye(width)[scores.argmax(axis=1)]
     assert classes.output_values == pytest.approx(expected.astype(float), abs=1e-6)
     assert max(raw.get_error().max(), classes.get_error().max()) < 1e-6
 
 
-@pytest.mark.parametrize("kind", ["model", "file"])
+@pytest.mark.parametrize("kind", ["model", "net.onnx", "net.onnx.gz"])
 @pytest.mark.parametrize("operation", ["Softmax", "Sigmoid"])
-def test_the_softmax_that_ends_an_onnx_model_is_left_out(operation, kind, tmp_path):
+def test_the_softmax_that_ends_an_onnx_model_is_left_out_of_classes(operation, kind, tmp_path):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     from onnx import helper, numpy_helper
 
@@ -228,13 +230,11 @@ def test_the_softmax_that_ends_an_onnx_model_is_left_out(operation, kind, tmp_pa
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     before = model.SerializeToString()
-    onnx.save(model, tmp_path / "net.onnx")
-    source = model if kind == "model" else str(tmp_path / "net.onnx")
+    source = model if kind == "model" else str(tmp_path / kind)
+    if kind != "model":
+        (tmp_path / kind).write_bytes(gzip.compress(before) if kind.endswith(".gz") else before)
     host, points = Scip(), np.array([[0.5, -0.5], [-2.7, 1.9]])
     x = [[host.var(v, v) for v in row] for row in points]
-    for given in (None, "probability") if width == 3 else (None,):
-        with pytest.raises(InputError, match="Pass output_type='classification' for the class"):
-            host.embed(source, x, output_type=given)
     embedded = host.calls.add_onnx_constr(host.model, source, x, output_type="classification")
     host.minimize(host.var(0, 1))
     scores = points @ weight

@@ -52,6 +52,7 @@ NOT_THE_MODULE = {
     "AvgPool2d divisor",
     "change in place",
     "change a part in place",
+    "PairwiseDistance",
 }
 # By the exporter that needs a package of its own, a few.
 CHOSEN = [

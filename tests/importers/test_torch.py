@@ -245,7 +245,8 @@ def test_all_unsupported_layers_are_named():
         "or use a continuous layer in its place (clamp, soft shrinkage, hard sigmoid, softmax) and retrain.",
         "Complex numbers are not known here: a Fourier transform of a real value is a linear map, so write it as two products with constant "
         "matrices.",
-        f'Accepted are the layers and functions in the page "What goes in" of the documentation, {len(aten.OPERATORS)} operators of torch in all.',
+        'Accepted are the layers and functions in the page "What goes in" of the documentation (docs/what_goes_in.md), '
+        f"{len(aten.OPERATORS)} operators of torch in all.",
     ]
 
 

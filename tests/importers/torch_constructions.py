@@ -499,11 +499,16 @@ _smooth(
     lambda: nn.TransformerEncoderLayer(4, 2, 5, activation="gelu", batch_first=True, norm_first=True),
     (2, 4),
 )
+_curved("TransformerDecoderLayer", lambda m, x: m.layer(x, x), (2, 4), layer=lambda: nn.TransformerDecoderLayer(4, 2, 5, batch_first=True))
 _apply("RNN of ReLU", lambda m, x: m.layer(x)[0], (3, 2), layer=lambda: nn.RNN(2, 3, nonlinearity="relu", batch_first=True))
 _curved("RNN", lambda m, x: m.layer(x)[1].transpose(0, 1), (3, 2), layer=lambda: nn.RNN(2, 3, num_layers=2, batch_first=True))
 _curved("LSTM", lambda m, x: m.layer(x)[0][:, -1], (2, 2), layer=lambda: nn.LSTM(2, 2, batch_first=True, bidirectional=True))
 _curved("GRU", lambda m, x: m.layer(x)[0], (2, 2), layer=lambda: nn.GRU(2, 2, batch_first=True))
 _curved("LSTMCell", lambda m, x: m.layer(x)[0], (3,), layer=lambda: nn.LSTMCell(3, 2))
+_curved("GRUCell", lambda m, x: m.layer(x), (3,), layer=lambda: nn.GRUCell(3, 2))
+_curved("RNNCell", lambda m, x: m.layer(x), (3,), layer=lambda: nn.RNNCell(3, 2))
+_curved("CosineSimilarity", lambda m, x: m.layer(x[:, :2], x[:, 2:]), (4,), layer=lambda: nn.CosineSimilarity())
+_curved("PairwiseDistance", lambda m, x: m.layer(x[:, :2], x[:, 2:]), (4,), layer=lambda: nn.PairwiseDistance())
 
 
 def _masked_attention(x: torch.Tensor) -> torch.Tensor:

@@ -222,3 +222,14 @@ def test_the_files_of_the_first_format_have_relu_units(tmp_path):
     again = dcembed.load_network(tmp_path / "old.npz")
     assert all(activation is RELU for activation in again.activations)
     assert find_activation("relu") is RELU
+
+
+@pytest.mark.parametrize("given", ["tanh", find_activation("tanh")])
+def test_layers_by_hand_have_the_activation_they_are_given(given):
+    network = dcembed.build_mlp([[[1.0], [-2.0]], [[1.0, 3.0]]], [None, [0.5]], activation=given)
+    np.testing.assert_allclose(network([[0.3]]), [[np.tanh(0.3) + 3 * np.tanh(-0.6) + 0.5]])
+
+
+def test_a_name_that_no_activation_has_is_answered_with_those_that_there_are():
+    with pytest.raises(dcembed.DcembedError, match=r"no activation 'tan'\. Known are relu, softplus"):
+        dcembed.build_mlp([[[1.0]], [[1.0]]], [None, None], activation="tan")

@@ -65,6 +65,14 @@ def test_large_sparse_ones_stay_here_with_a_row_over_all_columns():
     assert not is_long("piqp", Program(program.cost, program.quadratic, rows=sp.vstack([program.rows, budget]), row_ub=1.0))
 
 
+def test_blocks_that_share_a_few_columns_stay_here():
+    # Sixteen scenarios of one design: each has rows of its own over its 38 columns and the two that all share.
+    rng = np.random.default_rng(0)
+    own = sp.block_diag([sp.random_array((31, 38), density=0.08, rng=rng) for _ in range(16)])
+    rows = sp.hstack([own, sp.random_array((own.shape[0], 2), density=0.25, rng=rng)], format="csr")
+    assert not is_long("piqp", Program(np.zeros(rows.shape[1]), quadratic=sp.eye_array(rows.shape[1]), rows=rows, row_ub=1.0))
+
+
 def test_sparse_ones_that_fill_in_do_not():
     rows = sp.random_array((1200, 1200), density=0.01, rng=np.random.default_rng(0))
     assert is_long("piqp", Program(np.zeros(1200), quadratic=sp.eye_array(1200), rows=rows, row_ub=1.0))

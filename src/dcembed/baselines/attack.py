@@ -7,6 +7,7 @@ penalized. Rounds follow one another until the time is over. The passes are made
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -119,11 +120,11 @@ class _Descent:
     def round(self, generator: Any, first: Any | None) -> None:
         """Draw, and descend from the best; `first` (k, n) is among the points in any case."""
         best = self._draw(generator, first)
-        for steps in (self._plain_steps, self._adam_steps):
-            for points, merit in steps(best.points.clone()):
-                best.keep(points, merit)
-                if self._recorder.clock.ended():
-                    break
+        ways = (self._plain_steps, self._adam_steps)
+        for points, merit in itertools.chain.from_iterable(way(best.points.clone()) for way in ways):
+            best.keep(points, merit)
+            if self._recorder.clock.ended():
+                break
         w = self._exact_columns(best.points[best.merit.argmin()])
         self._recorder.offer(self._recorder.embedded.lift(w), "best of a round", self._penalty)
 
@@ -136,13 +137,22 @@ class _Descent:
             spread = self._region.reach * torch.rand((near, 1), generator=generator) ** 2
             best = torch.tensor(self._recorder.incumbent.point.w, dtype=drawn.dtype)  # type: ignore[union-attr]
             drawn[:near] = self._region.project(best + spread * torch.randn((near, best.numel()), generator=generator))
-        with torch.no_grad():
-            merit = torch.cat([self._merit(chunk) for chunk in drawn.split(self._batch)])
+        merit = self._score(drawn)
         chosen = drawn[merit.argsort()[: self._batch]]
         if first is not None:
             chosen = torch.cat([self._region.project(first), chosen])[: max(self._batch, first.shape[0])]
         with torch.no_grad():
             return _Best(chosen, self._merit(chosen))
+
+    def _score(self, drawn: Any) -> Any:
+        """The merits of the points, or of the first of them where the time ends before."""
+        torch, merits = _torch(), []
+        with torch.no_grad():
+            for chunk in drawn.split(self._batch):
+                merits.append(self._merit(chunk))
+                if self._recorder.clock.ended():
+                    break
+        return torch.cat(merits)
 
     def _plain_steps(self, points: Any) -> Iterator[tuple[Any, Any]]:
         """Points and merits on the way: steps of a length that shrinks."""

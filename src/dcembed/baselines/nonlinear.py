@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines.oracle import Oracle
-from dcembed.embedded.curvature import curvature, curved_places
+from dcembed.embedded.curvature import curvature
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.program.balls import quadratic_forms
 from dcembed.program.derive import derive
@@ -109,12 +109,12 @@ class NonlinearProgram:
 
     def _of_networks(self, w: Array, objective: float, multipliers: Array) -> Array:
         """What smooth networks add, place by place."""
-        row, column = self._network_places
-        if row.size == 0:
+        if not self._embedded.curved:
             return np.zeros(0)
         weights = np.zeros(self._num_measurements)
         weights[0], weights[1 + self._sides] = objective, multipliers
-        return np.asarray(curvature(self._embedded, w, weights)[row, column]).reshape(-1)
+        entries: Array = curvature(self._embedded, w, weights).data[self._lower]
+        return entries
 
     def _prepare_jacobian(self, num_restrictions: int) -> None:
         quadratics, oracle = self._quadratics, self._oracle
@@ -141,9 +141,13 @@ class NonlinearProgram:
         lower = row >= column
         self._of_objective, self._of_rows = whole.data, curved.data[lower]
         self._curved = self._quadratics.row[curved.row[lower]]
-        smooth = sp.tril(curved_places(self._embedded), format="coo")
-        self._network_places = smooth.row, smooth.col
-        self.hessian_places = np.concatenate([whole.row, row[lower], smooth.row]), np.concatenate([whole.col, column[lower], smooth.col])
+        smooth = self._embedded.curvature_pattern
+        of_networks = np.repeat(np.arange(smooth.shape[0]), np.diff(smooth.indptr)), smooth.indices
+        self._lower = np.flatnonzero(of_networks[0] >= of_networks[1])
+        self.hessian_places = (
+            np.concatenate([whole.row, row[lower], of_networks[0][self._lower]]),
+            np.concatenate([whole.col, column[lower], of_networks[1][self._lower]]),
+        )
 
 
 def _quadratics(host: Program) -> tuple[Quadratics, sp.csr_array, Array]:

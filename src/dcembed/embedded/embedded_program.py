@@ -13,8 +13,8 @@ from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
+from dcembed.embedded.patterns import Pattern, curvature_pattern, num_pairs, slope_pattern
 from dcembed.embedded.prediction_bounds import bound_predictions
-from dcembed.embedded.slope_pattern import SlopePattern, find_pattern
 from dcembed.network.network import evaluate
 from dcembed.program.derive import add_rows, derive
 from dcembed.program.program import Program
@@ -144,9 +144,24 @@ class EmbeddedProgram:
         return {m.number: adder(m.parts.measurement, np.ones(m.parts.num_parts), size) for m in self.networks}
 
     @cached_property
-    def slope_pattern(self) -> SlopePattern:
+    def slope_pattern(self) -> Pattern:
         """Where the gradients of the networks have entries in the measurements."""
-        return find_pattern(self.networks, (self.restrictions.num_restrictions + 1, self.host.num_columns))
+        return slope_pattern(self.networks, (self.restrictions.num_restrictions + 1, self.host.num_columns))
+
+    @cached_property
+    def curved(self) -> tuple[MeasuredNetwork, ...]:
+        """Networks that are not piecewise linear."""
+        return tuple(measured for measured in self.networks if not measured.network.is_piecewise_linear)
+
+    @cached_property
+    def curvature_pattern(self) -> Pattern:
+        """Where the Hessian of the curved networks has entries."""
+        return curvature_pattern(self.curved, self.host.num_columns)
+
+    @cached_property
+    def num_curvature_terms(self) -> int:
+        """What the Hessian of the curved networks is added up from."""
+        return sum(map(num_pairs, self.curved))
 
     @cached_property
     def movable(self) -> Array:

@@ -11,8 +11,8 @@ from scipy.special import expit
 
 from dcembed.arrays import Array
 from dcembed.frontends.classes import classes_of
-from dcembed.frontends.links import is_sklearn_classifier, is_sklearn_regressor, without_link
-from dcembed.frontends.output_type import OutputType, is_argmax
+from dcembed.frontends.links import find_link, is_sklearn_classifier, is_sklearn_regressor, load_scores
+from dcembed.frontends.output_type import OutputType
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
@@ -24,15 +24,25 @@ def predict_outputs(predictor: Any, network: Network, points: Array, output_type
     takes categories where the network has an input for each. A file, and a `Network`, is what it was when it was embedded.
     """
     if _takes_points(predictor, network):
-        if is_sklearn_classifier(predictor) and output_type != "raw":
+        if is_sklearn_classifier(predictor) and output_type not in ("raw", "regular"):
             return _by_classifier(predictor, network, points, output_type)
-        if is_sklearn_regressor(predictor) and output_type == "raw":
+        if is_sklearn_regressor(predictor):
             return np.asarray(_call(predictor.predict, network, points), dtype=np.float64).reshape(len(points), -1)
-    current = network if isinstance(predictor, Network | str | Path) else load_network(without_link(predictor))
-    scores = current(points)
-    if output_type == "raw":
-        return scores
-    return classes_of(scores, is_argmax(predictor, current)) if output_type == "classification" else expit(scores)
+    current = network if isinstance(predictor, Network | str | Path) else _read_again(predictor, output_type)
+    values = current(points)
+    if output_type == "classification":
+        return classes_of(values, _is_argmax(predictor, current))
+    return expit(values) if output_type == "probability" else values
+
+
+def _read_again(predictor: Any, output_type: OutputType) -> Network:
+    if output_type == "probabilities":
+        return load_network(predictor, outputs="probabilities")
+    return load_network(predictor) if output_type == "regular" else load_scores(predictor)[0]
+
+
+def _is_argmax(predictor: Any, scores: Network) -> bool:
+    return scores.num_outputs > 1 and find_link(predictor) not in ("logistic", "sign")
 
 
 def _takes_points(predictor: Any, network: Network) -> bool:
@@ -44,7 +54,7 @@ def _takes_points(predictor: Any, network: Network) -> bool:
 
 
 def _by_classifier(predictor: Any, network: Network, points: Array, output_type: OutputType) -> Array:
-    if output_type == "probability":
+    if output_type != "classification":
         probabilities = np.asarray(_call(predictor.predict_proba, network, points))
         return probabilities[:, 1:] if network.num_outputs == 1 else probabilities
     labels = np.asarray(_call(predictor.predict, network, points))

@@ -18,10 +18,8 @@ from dcembed.frontends.gurobipy_constr import PredictorConstr
 from dcembed.frontends.gurobipy_entries import read_entries, read_terms
 from dcembed.frontends.gurobipy_model import adopt
 from dcembed.frontends.gurobipy_state import registry
-from dcembed.frontends.links import opened, without_link
-from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
+from dcembed.frontends.output_type import Reading, read_predictor
 from dcembed.frontends.registered import find_registered
-from dcembed.importers import load_network
 from dcembed.reading import as_flag, as_name, require
 
 
@@ -57,7 +55,8 @@ def add_predictor_constr(
     verbose
         Print what was added.
     output_type
-        What the outputs of a classifier stand for: "classification", "probability" or "raw"; see docs/gurobipy.md.
+        What the outputs stand for, which a classifier of scikit-learn must be told: "classification", "probability" or "raw"; by default
+        what the model gives. See docs/gurobipy.md.
     epsilon
         With "classification": by how much the score of the class leads, 1e-4 by default.
     keywords
@@ -94,19 +93,18 @@ def embed_predictor(
     if keywords.get("out_activation_") == "identity" and output_type is None:
         keywords.pop("out_activation_")
         output_type = "raw"
-    predictor = opened(predictor)
-    meaning = read_output_type(predictor, output_type)
-    network = load_network(without_link(predictor))
+    reading = read_predictor(predictor, output_type)
+    network, meaning = reading.network, reading.output_type
     if epsilon is not None and meaning != "classification":
         keywords["epsilon"] = epsilon
     ignore_foreign(keywords, ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon"))
-    rules = class_rules(network.num_outputs, is_argmax(predictor, network), epsilon) if meaning == "classification" else None
+    rules = class_rules(network.num_outputs, reading.argmax, epsilon) if meaning == "classification" else None
     input_vars = by_name(input_vars, network)
     entries = as_rows(read_entries(input_vars, "input"), network.num_inputs, "input")
     batch = read_batch(entries, read_terms)
     shape = batch.shape[0], network.num_outputs
     given = None if output_vars is None else _read_outputs(output_vars, shape)
-    scores, output, added = _add_outputs(gp_model, shape, given, meaning, rules, f"{name}." if name else "")
+    scores, output, added = _add_outputs(gp_model, shape, given, reading, rules, f"{name}." if name else "")
     labels = (input_vars.index, input_vars.columns) if hasattr(input_vars, "columns") and hasattr(input_vars, "index") else None
     embedded = PredictorConstr(gp_model, predictor, network, batch, entries, scores, output, added, meaning, labels, name or "")
     registry(gp_model).append(embedded)
@@ -123,7 +121,7 @@ def _read_outputs(output_vars: Any, shape: tuple[int, int]) -> gp.MVar:
 
 
 def _add_outputs(
-    model: gp.Model, shape: tuple[int, int], given: gp.MVar | None, meaning: OutputType, rules: ClassRules | None, prefix: str
+    model: gp.Model, shape: tuple[int, int], given: gp.MVar | None, reading: Reading, rules: ClassRules | None, prefix: str
 ) -> tuple[gp.MVar, gp.MVar, Added]:
     """The columns of the predictions, those that the user sees as outputs, and all that was added for them."""
     added = Added()
@@ -133,7 +131,7 @@ def _add_outputs(
         added.vars += as_entries(variables).reshape(-1).tolist()
         return variables
 
-    if meaning == "raw":
+    if reading.is_direct:
         scores = output = create("out", lb=-gp.GRB.INFINITY) if given is None else given
     else:
         scores = create("score", lb=-gp.GRB.INFINITY)

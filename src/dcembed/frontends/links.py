@@ -1,77 +1,36 @@
-"""What a classifier ends in: a softmax or logistic function over its scores. It is known by its name here, so that no framework is imported."""
+"""What a classifier ends in: a softmax or logistic function over its scores."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any, Literal, cast
 
-from dcembed.errors import DcembedError
-from dcembed.importers import open_onnx, sklearn_link
+from dcembed.errors import InputError
+from dcembed.importers import load_network, sklearn_link
+from dcembed.network.network import Network
 
 # Classes follow from the largest score ("softmax", "normalized", "largest") or from signs ("logistic", "sign"); "largest" and "sign" have no
 # probabilities. "identity" was set by hand, as scripts for gurobi-ml do: predict_proba gives the scores then, and predict means nothing.
 Link = Literal["softmax", "normalized", "largest", "logistic", "sign", "identity"]
 
-# Layers of torch and nodes of ONNX have the same names.
-_LAYERS: dict[str, Link] = {"Softmax": "softmax", "LogSoftmax": "softmax", "Sigmoid": "logistic"}
-_KERAS: dict[str, Link] = {"softmax": "softmax", "log_softmax": "softmax", "sigmoid": "logistic"}
+
+def find_link(predictor: Any) -> Link | None:
+    """The function that ends a classifier of scikit-learn; None for all else, and where it cannot be read."""
+    return cast(Link | None, sklearn_link(predictor)) if is_sklearn_classifier(predictor) else None
 
 
-def last_link(predictor: Any) -> Link | None:
-    """The function that ends a classifier: of scikit-learn, a Sequential of torch or Keras, or a ModelProto; None for all else."""
-    if is_sklearn_classifier(predictor):
-        return cast(Link | None, sklearn_link(predictor))
-    if _is_sequential(predictor, "torch") and len(predictor):
-        last = predictor[-1]
-        # Along another axis a softmax mixes the points of a batch.
-        return _LAYERS.get(type(last).__name__) if getattr(last, "dim", None) in (None, 1, -1) else None
-    if _is_sequential(predictor, "keras") and predictor.layers:
-        return _keras_link(predictor.layers[-1])
-    node = _last_node(predictor) if _is_proto(predictor) else None
-    if node is None or any(item.name == "axis" and item.i not in (1, -1) for item in node.attribute):
-        return None
-    return _LAYERS.get(node.op_type)
+def load_scores(predictor: Any) -> tuple[Network, bool]:
+    """What goes into the softmax or logistic function at the end of a model, and whether there is one; else its outputs.
 
-
-def opened(predictor: Any) -> Any:
-    """The model in an ONNX file that ends in such a function; everything else as it is."""
-    if not isinstance(predictor, str | Path) or Path(predictor).suffix.lower() != ".onnx":
-        return predictor
+    Models of all frameworks are read so, live or in files; a classifier of scikit-learn is its scores anyway, and a `Network` is what it is.
+    """
+    if isinstance(predictor, Network) or is_sklearn(predictor):
+        return load_network(predictor), False
     try:
-        model = open_onnx(Path(predictor))
-    except DcembedError:
-        # What is wrong with the file is said when it is loaded.
-        return predictor
-    return predictor if last_link(model) is None else model
-
-
-def without_link(predictor: Any) -> Any:
-    """The model that gives the scores; the user's own is not changed. A classifier of scikit-learn is read without its link anyway."""
-    if last_link(predictor) is None or is_sklearn(predictor):
-        return predictor
-    if _is_sequential(predictor, "torch"):
-        return predictor[:-1]
-    return _shorter_proto(predictor) if _is_proto(predictor) else _shorter_keras(predictor)
-
-
-def _shorter_proto(predictor: Any) -> Any:
-    copy = type(predictor)()
-    copy.CopyFrom(predictor)
-    node = _last_node(copy)
-    copy.graph.output[0].name = node.input[0]
-    copy.graph.node.remove(node)
-    return copy
-
-
-def _shorter_keras(predictor: Any) -> Any:
-    config = predictor.get_config()
-    layers, last = config["layers"][:-1], config["layers"][-1]
-    if "units" in last["config"]:
-        layers.append({**last, "config": {**last["config"], "activation": "linear"}})
-    copy = type(predictor).from_config({**config, "layers": layers})
-    copy.set_weights(predictor.get_weights())
-    return copy
+        return load_network(predictor, outputs="logits"), True
+    except InputError:
+        # There is no such function, or the model cannot be read, which is then said.
+        return load_network(predictor), False
 
 
 def is_sklearn(predictor: Any) -> bool:
@@ -87,30 +46,3 @@ def is_sklearn_classifier(predictor: Any) -> bool:
 def is_sklearn_regressor(predictor: Any) -> bool:
     """Any regressor of scikit-learn: what it gives is its `predict`."""
     return is_sklearn(predictor) and bool(sys.modules["sklearn.base"].is_regressor(predictor))
-
-
-def _is_sequential(predictor: Any, package: str) -> bool:
-    """The class itself: a subclass may predict differently."""
-    kind = type(predictor)
-    return kind.__name__ == "Sequential" and kind.__module__.partition(".")[0] == package
-
-
-def _is_proto(predictor: Any) -> bool:
-    kind = type(predictor)
-    return kind.__name__ == "ModelProto" and kind.__module__.partition(".")[0].startswith("onnx")
-
-
-def _last_node(model: Any) -> Any:
-    """The node that gives the output of an ONNX model; None where that cannot be told."""
-    if len(model.graph.output) != 1:
-        return None
-    last = [node for node in model.graph.node if model.graph.output[0].name in node.output]
-    return last[0] if len(last) == 1 else None
-
-
-def _keras_link(layer: Any) -> Link | None:
-    if type(layer).__name__ == "Softmax":
-        return "softmax"
-    if type(layer).__name__ not in ("Dense", "Activation"):
-        return None
-    return _KERAS.get(getattr(layer.activation, "__name__", ""))

@@ -1,46 +1,118 @@
-"""What the outputs of a predictor stand for: raw scores, classes or probabilities. A classifier must be told which."""
+"""What the outputs of a predictor stand for: what it gives, scores, classes or probabilities. A classifier of scikit-learn must be told which."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+from scipy.special import expit
+
 from dcembed.errors import InputError
-from dcembed.frontends.links import is_sklearn, is_sklearn_classifier, last_link
+from dcembed.frontends.links import Link, find_link, is_sklearn, is_sklearn_classifier, load_scores
+from dcembed.importers import load_network
 from dcembed.network.network import Network
 from dcembed.reading import as_name
 
-OutputType = Literal["raw", "classification", "probability"]
+# "regular" is what the model gives and "raw" its scores, "probabilities" are outputs of the network themselves, and a "probability" is the
+# logistic function of a score, which stays outside of the network.
+OutputType = Literal["regular", "raw", "classification", "probability", "probabilities"]
 
 # What gurobi-ml and PySCIPOpt-ML call the plain values of a model that is no classifier.
-_PLAIN = (None, "raw", "regression", "regular")
+_PLAIN = (None, "regression", "regular")
 _PROBABILITY = ("probability", "probability_1")
 _CHOICES = (
     "output_type='classification' for the class (one binary for two classes or a label, one-hot binaries for more), "
-    "'probability' for the probability of the second of two classes, 'raw' for the scores before the softmax or logistic function"
+    "'probability' for the probabilities, 'raw' for the scores before the softmax or logistic function"
 )
 
 
-def read_output_type(predictor: Any, given: object) -> OutputType:
-    """What is meant by the keyword `output_type` for this predictor; InputError where that cannot be said, or not embedded exactly."""
-    if as_name(given, "add_predictor_constr: output_type") not in (*_PLAIN, "classification", *_PROBABILITY):
+@dataclass(frozen=True)
+class Reading:
+    """A predictor as it is embedded.
+
+    Parameters
+    ----------
+    network
+        What is embedded.
+    output_type
+        What the outputs that the host uses are to the outputs of the network.
+    argmax
+        Whether the class is that of the largest output; otherwise each one is one of two classes or a label, by its sign.
+    """
+
+    network: Network
+    output_type: OutputType
+    argmax: bool = True
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the outputs of the network are those that the host uses."""
+        return self.output_type in ("regular", "raw", "probabilities")
+
+
+def read_predictor(predictor: Any, given: object) -> Reading:
+    """What is meant by the keyword `output_type` for this predictor; InputError where that cannot be said."""
+    if as_name(given, "add_predictor_constr: output_type") not in (*_PLAIN, "raw", "classification", *_PROBABILITY):
         raise InputError(f"add_predictor_constr: output_type is {given!r}. Accepted: {_CHOICES}.")
-    link, kind = last_link(predictor), type(predictor).__name__
+    link = find_link(predictor)
     if link is not None:
-        return _of_classifier(link, kind, given)
+        return _read_classifier(predictor, link, given)
     # What no importer reads is named by load_network.
     if given in _PLAIN or is_sklearn_classifier(predictor):
-        return "raw"
-    if given in _PROBABILITY:
+        return Reading(load_network(predictor), "regular")
+    if is_sklearn(predictor) and given == "classification":
         raise InputError(
-            f"add_predictor_constr: output_type='{given}', but a {kind} gives no probabilities. Pass a classifier, "
+            f"add_predictor_constr: output_type='classification', but {type(predictor).__name__} is no classifier. Leave output_type out."
+        )
+    return _read_network(predictor, given)
+
+
+def _read_network(predictor: Any, given: object) -> Reading:
+    """A model of another framework, whose last function says whether it has probabilities."""
+    scores, linked = load_scores(predictor)
+    if given == "raw":
+        return Reading(scores, "raw" if linked else "regular")
+    if given == "classification":
+        return Reading(scores, "classification", _is_argmax(scores, linked))
+    values = load_network(predictor) if linked else None
+    if values is None:
+        raise InputError(
+            f"add_predictor_constr: output_type='{given}', but a {type(predictor).__name__} gives no probabilities. Pass a classifier, "
             "or output_type='raw' and bound the scores."
         )
-    if is_sklearn(predictor):
-        raise InputError(f"add_predictor_constr: output_type='classification', but {kind} is no classifier. Leave output_type out.")
-    return "classification"
+    points = np.random.default_rng(0).normal(size=(8, values.num_inputs))
+    if np.allclose(values(points), expit(scores(points)), atol=1e-9):
+        return Reading(scores, "probability")
+    if (values(points) < 0).any():
+        raise InputError(
+            f"add_predictor_constr: output_type='{given}', but the model gives logarithms of probabilities. Leave output_type out and bound "
+            "these: p >= 0.9 is log(p) >= log(0.9)."
+        )
+    return Reading(values, "regular")
 
 
-def _of_classifier(link: str, kind: str, given: object) -> OutputType:
+def _is_argmax(scores: Network, linked: bool) -> bool:
+    if scores.num_outputs > 1:
+        return True
+    if not linked:
+        raise InputError(
+            "add_predictor_constr: output_type='classification' for a network with a single output: where one class ends and the other "
+            "begins, at 0 (a logit) or at 0.5, is not known. Use output_type='raw' and an indicator constraint on the output."
+        )
+    return False
+
+
+def _read_classifier(predictor: Any, link: Link, given: object) -> Reading:
+    """A classifier of scikit-learn."""
+    meaning = _of_classifier(link, type(predictor).__name__, given)
+    if meaning == "probabilities":
+        return Reading(load_network(predictor, outputs="probabilities"), meaning)
+    network = load_network(predictor)
+    return Reading(network, meaning, link not in ("logistic", "sign"))
+
+
+def _of_classifier(link: Link, kind: str, given: object) -> OutputType:
     if given == "raw" or (link == "identity" and given != "classification"):
         return "raw"
     if link == "identity":
@@ -52,38 +124,19 @@ def _of_classifier(link: str, kind: str, given: object) -> OutputType:
         raise InputError(f"add_predictor_constr: {kind} is a classifier, and what its outputs stand for must be said. Pass {_CHOICES}.")
     if given == "classification":
         return "classification"
-    if link in ("softmax", "normalized"):
-        raise InputError(
-            f"add_predictor_constr: a probability of {kind} depends on all scores, so that no bounds on scores stand for it. "
-            "Pass output_type='classification' for the class, or 'raw' and compare the scores: behind a softmax class i is r times as probable "
-            "as class j where score i - score j = log(r). dcembed.load_network(model, outputs='probabilities') is a network of its own."
-        )
     if link in ("largest", "sign"):
         raise InputError(
             f"add_predictor_constr: output_type='{given}', but the scores of {kind} have no probabilities. Pass output_type='classification' for "
             "the class, or 'raw' and bound the scores."
         )
-    return "probability"
-
-
-def is_argmax(predictor: Any, network: Network) -> bool:
-    """Whether the class is that of the largest score; otherwise each score is one of two classes or a label, by its sign."""
-    link = last_link(predictor)
-    if link in ("logistic", "sign"):
-        # Several logistic outputs are labels to scikit-learn; of other models one class is wanted.
-        return network.num_outputs > 1 and not is_sklearn(predictor)
-    if network.num_outputs == 1:
-        raise InputError(
-            "add_predictor_constr: output_type='classification' for a network with a single output: where one class ends and the other "
-            "begins, at 0 (a logit) or at 0.5, is not known. Use output_type='raw' and an indicator constraint on the output."
-        )
-    return True
+    return "probability" if link == "logistic" else "probabilities"
 
 
 def refuse_classifier(predictor: Any, function: str) -> None:
-    """InputError for a classifier where there is no `output_type` to say what its outputs stand for."""
-    if is_sklearn(predictor) and last_link(predictor) not in (None, "identity"):
+    """InputError for a classifier of scikit-learn where there is no `output_type` to say what its outputs stand for."""
+    if find_link(predictor) not in (None, "identity"):
         raise InputError(
-            f"{function}: {type(predictor).__name__} is a classifier, and what is embedded are its scores, not its classes. Pass "
-            "dcembed.load_network(classifier) if that is what you want: the scores before the softmax or logistic function."
+            f"{function}: {type(predictor).__name__} is a classifier, and what its outputs stand for must be said. Pass "
+            "dcembed.load_network(classifier) for the scores before the softmax or logistic function, or "
+            'dcembed.load_network(classifier, outputs="probabilities").'
         )

@@ -105,5 +105,6 @@ def _check_use(program: Program, embeddings: Sequence[Embedding], columns: Array
 def _refuse(program: Program, column: int, how: str) -> NoReturn:
     raise InputError(
         f"optimize: {program.column_label(int(column))} is a probability and {how}. A probability is embedded exactly where it is only "
-        "bounded, by its own bounds or a constraint on it alone; elsewhere use output_type='raw' or 'classification'."
+        "bounded, by its own bounds or a constraint on it alone. To use it elsewhere, embed dcembed.load_network(model), of a model of "
+        'scikit-learn dcembed.load_network(model, outputs="probabilities"), whose outputs are the probabilities.'
     )

@@ -10,7 +10,7 @@ import pyscipopt
 
 from dcembed.arrays import Array
 from dcembed.frontends.classes import ClassRules
-from dcembed.frontends.output_type import OutputType
+from dcembed.frontends.output_type import Reading
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Added:
 
 
 def add_outputs(
-    scip: pyscipopt.Model, shape: tuple[int, int], given: Array | None, rules: ClassRules | None, meaning: OutputType, prefix: str
+    scip: pyscipopt.Model, shape: tuple[int, int], given: Array | None, rules: ClassRules | None, reading: Reading, prefix: str
 ) -> tuple[Array, Array, Added]:
     """The variables of the predictions, those that the user sees as outputs, and how much was added for them."""
-    if meaning == "raw":
+    if reading.is_direct:
         scores = _create(scip, shape, f"{prefix}out") if given is None else given
         return scores, scores, Added(scores.size if given is None else 0)
     scores = _create(scip, shape, f"{prefix}score")

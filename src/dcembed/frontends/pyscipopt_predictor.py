@@ -16,12 +16,10 @@ from dcembed.frontends.classes import class_rules
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
-from dcembed.frontends.links import opened, without_link
-from dcembed.frontends.output_type import OutputType, is_argmax, read_output_type
+from dcembed.frontends.output_type import OutputType, read_predictor
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.pyscipopt_classes import Added, add_outputs
 from dcembed.frontends.pyscipopt_plugin import hook, register, unregister
-from dcembed.importers import load_network
 from dcembed.network.network import Network
 from dcembed.reading import as_name, as_number, require
 
@@ -53,7 +51,8 @@ def add_predictor_constr(
     unique_naming_prefix
         Of the names of created variables.
     output_type
-        What the outputs of a classifier stand for: "classification", "probability" or "raw"; see docs/pyscipopt.md.
+        What the outputs stand for, which a classifier of scikit-learn must be told: "classification", "probability" or "raw"; by default
+        what the model gives. See docs/pyscipopt.md.
     epsilon
         With "classification": by how much the score of the class leads, 1e-4 by default.
     keywords
@@ -61,13 +60,12 @@ def add_predictor_constr(
     """
     require(scip_model, pyscipopt.Model, "add_predictor_constr: scip_model")
     as_name(unique_naming_prefix, "add_predictor_constr: unique_naming_prefix")
-    predictor = opened(predictor)
-    meaning = read_output_type(predictor, output_type)
-    network = load_network(without_link(predictor))
+    reading = read_predictor(predictor, output_type)
+    network, meaning = reading.network, reading.output_type
     if epsilon is not None and meaning != "classification":
         keywords["epsilon"] = epsilon
     ignore_foreign(keywords, ("scip_model", "predictor", "input_vars", "output_vars", "unique_naming_prefix", "output_type", "epsilon"))
-    rules = class_rules(network.num_outputs, is_argmax(predictor, network), epsilon) if meaning == "classification" else None
+    rules = class_rules(network.num_outputs, reading.argmax, epsilon) if meaning == "classification" else None
     entries = as_rows(_read_entries(by_name(input_vars, network), "input"), network.num_inputs, "input")
     batch = read_batch(entries, read_terms)
     shape = batch.shape[0], network.num_outputs
@@ -75,7 +73,7 @@ def add_predictor_constr(
     if output_vars is not None:
         given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
         check_variables(given, pyscipopt.Variable)
-    scores, output, added = add_outputs(scip_model, shape, given, rules, meaning, unique_naming_prefix or "")
+    scores, output, added = add_outputs(scip_model, shape, given, rules, reading, unique_naming_prefix or "")
     predictor_constr = PredictorConstr(predictor, network, batch, entries, scores, output, added, meaning)
     register(scip_model, predictor_constr)
     return predictor_constr

@@ -126,6 +126,7 @@ def load_network(
     request = _read_request(input_shape, inputs, outputs, architecture)
     if isinstance(model, Network):
         request.allow_only("Network")
+        request.refuse_logits("Network")
         return model
     if isinstance(model, str | Path):
         return _load_file(Path(model), request)
@@ -153,13 +154,6 @@ def _read_architecture(architecture: Any) -> Any:
     if architecture is None or isinstance(architecture, str):
         return architecture
     return list(as_names(architecture, "load_network: architecture"))
-
-
-def open_onnx(path: Path) -> Any:
-    """The ModelProto in an ONNX file, to be looked at before it is loaded."""
-    importer = _match_path(path)
-    _import_adapter(importer)
-    return importlib.import_module("dcembed.importers.onnx_.files").read_file(path)
 
 
 def sklearn_link(model: Any) -> str | None:

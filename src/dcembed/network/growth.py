@@ -32,8 +32,8 @@ class Growth:
         """Raise NetworkError if something would be made of too many numbers."""
         if self.most is not None and count > self.most:
             raise NetworkError(
-                f"{what} would take {count:,} numbers, and at most {self.most:,} are accepted for a file of this size. "
-                "Is it damaged? If it is not, pass the live model instead."
+                f"{what} would take {count:,} numbers, and at most {self.most:,} are accepted of a file or graph with so few weights. "
+                "Is it damaged? If it is not, pass what it was exported from: live modules of PyTorch and live Keras models may be of any size."
             )
 
 

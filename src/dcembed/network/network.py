@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError, NetworkError
-from dcembed.network.activations import RELU, Activation
+from dcembed.network.activations import RELU, Activation, find_activation
 from dcembed.network.affine import Affine, apply_affine, check_affine
 from dcembed.network.chunks import slices
-from dcembed.reading import as_names, as_numbers, as_whole, require, require_all, require_iterable
+from dcembed.reading import as_names, as_numbers, as_whole, require, require_all, require_iterable, show
 
 # Numbers that one pass over a chunk of points holds at a time, 4 MB: small enough for caches to help, large enough for products.
 CHUNK_ENTRIES = 500_000
@@ -101,8 +101,12 @@ class Network:
         return f"Network({self.num_inputs} inputs -> {hidden} -> {self.num_outputs} outputs)"
 
 
-def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike | None]) -> Network:
-    """Build the multilayer perceptron W_L relu(... relu(W_1 x + b_1)) + b_L.
+def build_mlp(
+    weights: Sequence[npt.ArrayLike],
+    biases: Sequence[npt.ArrayLike | None],
+    activation: str | Activation = "relu",
+) -> Network:
+    """Build the multilayer perceptron W_L phi(... phi(W_1 x + b_1)) + b_L.
 
     Parameters
     ----------
@@ -110,6 +114,8 @@ def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike |
         One matrix per layer, shape (outputs, inputs) of that layer.
     biases
         One vector per layer; None stands for zeros.
+    activation
+        phi, of all hidden layers: a name such as "tanh", or an entry of `dcembed.network.activations`.
 
     Examples
     --------
@@ -133,7 +139,16 @@ def build_mlp(weights: Sequence[npt.ArrayLike], biases: Sequence[npt.ArrayLike |
         Affine({index: weight}, np.zeros(weight.shape[0]) if bias is None else as_numbers(bias, f"build_mlp: biases[{index}]"))
         for index, (weight, bias) in enumerate(zip(matrices, biases, strict=True))
     ]
-    return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1])
+    between = _read_activation(activation)
+    return Network(matrices[0].shape[1], tuple(layers[:-1]), layers[-1], activations=(between,) * (len(layers) - 1))
+
+
+def _read_activation(activation: str | Activation) -> Activation:
+    if isinstance(activation, Activation):
+        return activation
+    if isinstance(activation, str):
+        return find_activation(activation)
+    raise InputError(f"build_mlp: activation is not accepted: a name or an Activation is expected, received {show(activation)}.")
 
 
 def evaluate(network: Network, points: npt.ArrayLike) -> Array:

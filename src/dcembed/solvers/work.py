@@ -27,10 +27,12 @@ EIGEN_FACTOR, EIGEN_RATE = 10, 8e9
 SCIP_LINEAR_SECONDS, SCIP_QUADRATIC_SECONDS, ARRAY_SECONDS = 2e-6, 1e-5, 1e-7
 # HiGHS does not look up while it presolves, nor in much of what it does at the root of a search: for each coefficient.
 HIGHS_SECONDS, HIGHS_SEARCH_SECONDS = 5e-7, 6e-6
-# Dense factorizations are used up to this many entries, 240 MB a matrix, if at least this share of all is nonzero.
-DENSE_ENTRIES, DENSE_SHARE = 30_000_000, 0.1
-# Rows and columns with more entries than this many times the root of their number are eliminated last.
-DENSE_FACTOR = 10.0
+# Dense factorizations are used up to this many entries, 240 MB a matrix, if at least this share of all is nonzero; up to the last number
+# of entries in any case, since to put sparse matrices together takes longer than to factorize them.
+DENSE_ENTRIES, DENSE_SHARE, ALWAYS_DENSE_ENTRIES = 30_000_000, 0.1, 10_000
+# Rows and columns with more entries than one of these times the root of their number are eliminated last, as orderings of solvers do with
+# columns that all blocks have in common; the least is taken, since no more is known than that they do it well.
+DENSE_FACTORS = (10.0, 3.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def scip_seconds(pattern: Pattern) -> float:
 def is_dense(num_columns: int, num_rows: int, num_entries: int) -> bool:
     """Whether dense factorizations are quicker: by a factor of two at 210 columns and 200 to 1000 rows, of ten at 600 to 1000 columns."""
     size = num_columns * (num_columns + num_rows)
-    return DENSE_SHARE * size < num_entries and size <= DENSE_ENTRIES
+    return size <= ALWAYS_DENSE_ENTRIES or (DENSE_SHARE * size < num_entries and size <= DENSE_ENTRIES)
 
 
 def piqp_seconds(pattern: Pattern) -> float:
@@ -122,7 +124,11 @@ def _conditions(pattern: Pattern) -> sp.csr_array:
 
 def _profile_operations(matrix: sp.csr_array) -> float:
     degree = np.diff(matrix.indptr)
-    is_dense = degree > DENSE_FACTOR * np.sqrt(degree.size)
+    return min(_operations(matrix, degree > factor * np.sqrt(degree.size)) for factor in DENSE_FACTORS)
+
+
+def _operations(matrix: sp.csr_array, is_dense: Array) -> float:
+    """Those of an elimination in which dense rows and columns come last."""
     kept, last = np.flatnonzero(~is_dense), int(is_dense.sum())
     core = sp.csr_array(matrix[kept][:, kept])
     width = _widths(core) + last

@@ -12,7 +12,7 @@ import keras
 from keras import layers, ops
 
 from dcembed.errors import InputError, UnsupportedLayerError
-from dcembed.frontends.links import last_link, without_link
+from dcembed.frontends.links import load_scores
 from dcembed.importers import load_network
 
 from .models import chain, functional, pair, randomize
@@ -53,20 +53,21 @@ def test_logits_of_the_outputs_that_have_them():
 
 
 @pytest.mark.parametrize(
-    "end",
+    ("end", "is_softmax"),
     [
-        [layers.Dense(3, activation="softmax")],
-        [layers.Dense(3), layers.Softmax()],
-        [layers.Dense(3), layers.Activation("sigmoid")],
-        [layers.Dense(1, activation="sigmoid")],
+        ([layers.Dense(3, activation="softmax")], True),
+        ([layers.Dense(3), layers.Softmax()], True),
+        ([layers.Dense(3), layers.Activation("sigmoid")], False),
+        ([layers.Dense(1, activation="sigmoid")], False),
     ],
 )
-def test_front_ends_read_a_classifier_without_the_function_that_ends_it(end):
+def test_front_ends_read_a_classifier_without_the_function_that_ends_it(end, is_softmax):
     model = randomize(keras.Sequential([keras.Input((2,)), layers.Dense(4, activation="relu"), *end]))
     config, points = model.get_config(), np.random.default_rng(0).normal(size=(20, 2))
-    scores = load_network(without_link(model))(points)
-    is_softmax = last_link(model) == "softmax"
+    network, linked = load_scores(model)
+    scores = network(points)
+    assert linked
     values = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True) if is_softmax else 1.0 / (1.0 + np.exp(-scores))
     np.testing.assert_allclose(model.predict(points, verbose=0), values, atol=1e-5)
     assert model.get_config() == config
-    assert last_link(keras.Sequential([keras.Input((2,)), layers.Dense(3)])) is None
+    assert not load_scores(keras.Sequential([keras.Input((2,)), layers.Dense(3)]))[1]

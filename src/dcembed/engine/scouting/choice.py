@@ -15,7 +15,7 @@ MAX_NEIGHBOURS = 16
 # They are at most one in so many of all points: of very few, each is a valley.
 MIN_SHARE = 8
 # Columns up to which a tree finds neighbours, and distances that are held at a time beyond that, 40 MB.
-TREE_COLUMNS = 6
+TREE_COLUMNS = 10
 CHUNK_ENTRIES = 5_000_000
 
 

@@ -27,7 +27,7 @@ MOST_SHOWN = 20
 
 # Files name classes by what they are exported as, which may be another name.
 _KNOWN = {name: kind for name, kind in vars(keras.layers).items() if isinstance(kind, type) and kind in {*LAYERS, *FOLLOWED}}
-_REASONS = {kind.__name__: reason for kind, reason in REASONS.items()} | {
+REFUSED_LAYERS = {kind.__name__: reason for kind, reason in REASONS.items()} | {
     "Lambda": "holds code, which is not run; open the file yourself if you trust it, and pass the live model"
 }
 _MODELS = ("Sequential", "Functional", "Model")
@@ -141,7 +141,7 @@ def _functional_module() -> str:
 
 
 def _reason(name: Any) -> str:
-    reason = _REASONS.get(name) if isinstance(name, str) else None
+    reason = REFUSED_LAYERS.get(name) if isinstance(name, str) else None
     return reason or "it is not a layer or operation of Keras that is known here"
 
 

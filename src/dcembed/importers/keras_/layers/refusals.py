@@ -43,7 +43,7 @@ _REASONS: dict[str, str] = {
 _JUMPS = "jumps; use a continuous function, or load the model before it (outputs= chooses among several outputs)"
 _SORTS = "sorts its entries; max, min and mean over an axis are accepted"
 
-_OPERATIONS: dict[str, str] = {
+OPERATIONS: dict[str, str] = {
     **dict.fromkeys(
         (
             *(
@@ -61,7 +61,7 @@ _OPERATIONS: dict[str, str] = {
                 "OneHot",
                 "Digitize",
             ),
-            *("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "LogicalNot", "LogicalXor"),
+            *("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalXor"),
         ),
         _JUMPS,
     ),
@@ -77,4 +77,4 @@ def find_reason(operation: Any) -> str | None:
     kind = type(operation)
     if isinstance(operation, keras.layers.Layer):
         return REASONS.get(kind)
-    return _OPERATIONS.get(kind.__name__) if kind.__module__.startswith("keras.") else None
+    return OPERATIONS.get(kind.__name__) if kind.__module__.startswith("keras.") else None

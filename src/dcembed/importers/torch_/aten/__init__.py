@@ -22,7 +22,7 @@ from dcembed.importers.torch_.aten.reductions import REDUCTIONS
 from dcembed.importers.torch_.aten.resizing import RESIZING
 from dcembed.importers.torch_.aten.windows import WINDOWS
 
-__all__ = ["OPERATORS", "REASONS"]
+__all__ = ["ACCEPTED", "OPERATORS", "REASONS"]
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     **ATTENTION,
@@ -37,3 +37,5 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **WINDOWS,
     **ORDER,
 }
+
+ACCEPTED = f'the layers and functions in the page "What goes in" of the documentation (docs/what_goes_in.md), {len(OPERATORS)} operators of torch in all'

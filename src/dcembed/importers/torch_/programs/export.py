@@ -17,7 +17,7 @@ from dcembed.importers import operations as ops
 from dcembed.importers.check import check, draw_points
 from dcembed.importers.lowering import Layer, Lowering
 from dcembed.importers.request import Request
-from dcembed.importers.torch_.aten import OPERATORS
+from dcembed.importers.torch_.aten import ACCEPTED
 from dcembed.importers.torch_.files.safety import Refused
 from dcembed.importers.torch_.programs.batch import FixedBatch
 from dcembed.importers.torch_.programs.first_point import restrict
@@ -35,7 +35,6 @@ from dcembed.network.network import Network
 
 # Numbers that one value may be made of when a graph is read for a whole batch.
 MOST_IN_BATCH = 20_000_000
-ACCEPTED = f'the layers and functions in the page "What goes in" of the documentation, {len(OPERATORS)} operators of torch in all'
 SOURCE = "program of torch.export"
 
 

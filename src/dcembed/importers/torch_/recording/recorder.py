@@ -63,6 +63,9 @@ class Recorder(Watch):
         if func is torch.ops.aten._local_scalar_dense.default and not isinstance(args[0], torch.Tensor):
             # TorchScript asks for the number in a number.
             return args[0]
+        if func is torch.ops.aten.equal.default and not any(isinstance(side, torch.Tensor) for side in args):
+            # And whether two of them are equal: sizes in a trace.
+            return args[0] == args[1]
         check_size(func, args, kwargs, self.lowering.builder.growth)
         given = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
         causes: frozenset[int] = frozenset().union(*(self.memory.causes(tensor) for tensor in given))
