@@ -43,4 +43,4 @@ def _same_draws() -> None:
 def _little_patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run ends after a few fruitless starts; tests of what twenty of them bring are marked `patient`."""
     if request.node.get_closest_marker("patient") is None:
-        monkeypatch.setattr("dcembed.engine.search.patience.MAX_FRUITLESS_STARTS", 4)
+        monkeypatch.setattr("dcembed.engine.search.patience.MAX_FRUITLESS_STARTS", 2)
