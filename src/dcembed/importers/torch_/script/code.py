@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from dcembed.errors import NetworkError, UnsupportedLayerError
-from dcembed.importers.torch_.files.pickles import Record
+from dcembed.importers.torch_.files.objects import Record
 from dcembed.importers.torch_.script.functions import call_operator
 
 # Statements that a forward pass may run, and operators of torch among them; a loop without end is not waited for.
