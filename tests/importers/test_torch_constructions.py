@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from dcembed.importers import load_network, save_network  # noqa: E402
-from importers.torch_constructions import BY_NAME, NAMES, Construction  # noqa: E402
+from importers.torch_constructions import BY_NAME, NAMES, Construction, choose  # noqa: E402
 
 
 def evaluate(construction: Construction, points: np.ndarray) -> np.ndarray:
@@ -54,7 +54,7 @@ RECOGNIZED = {
 }
 
 
-@pytest.mark.parametrize("name", RECOGNIZED)
+@pytest.mark.parametrize("name", choose(*RECOGNIZED))
 def test_activations(name):
     construction = BY_NAME[name]
     network = load_network(construction.build(), input_shape=construction.shape)
@@ -71,7 +71,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", choose(*SIZES))
 def test_sparse_sizes(name):
     construction = BY_NAME[name]
     network = load_network(construction.build(), input_shape=construction.shape)

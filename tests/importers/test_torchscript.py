@@ -15,12 +15,12 @@ from torch import nn  # noqa: E402
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError  # noqa: E402
 from dcembed.importers import load_network  # noqa: E402
 from dcembed.importers.torch_.recording.outputs import flatten  # noqa: E402
-from importers.torch_constructions import BY_NAME, NAMES  # noqa: E402
+from importers.torch_constructions import BY_NAME, NAMES, choose  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 # Torch cannot trace the first; the others have the size of the batch in them when they are traced.
-NOT_TRACED = {"sparse matrix", "scatter", "scatter_add"}
+NOT_TRACED = choose("sparse matrix", "scatter", "scatter_add")
 
 
 def both(script, tmp_path, **options):
@@ -50,7 +50,7 @@ def test_traced_construction(name, tmp_path):
 
 
 # Layers of torch.nn, with all their branches in the code.
-SCRIPTED = [
+SCRIPTED = choose(
     "ReLU",
     "PReLU",
     "RReLU",
@@ -92,7 +92,7 @@ SCRIPTED = [
     "TransformerEncoderLayer",
     "TransformerEncoderLayer first",
     "residual with a check of the shape",
-]
+)
 
 
 @pytest.mark.parametrize("name", SCRIPTED)

@@ -544,3 +544,11 @@ def _asserted(x: torch.Tensor) -> torch.Tensor:
 NAMES = [construction.name for construction in CONSTRUCTIONS]
 BY_NAME = {construction.name: construction for construction in CONSTRUCTIONS}
 assert len(BY_NAME) == len(CONSTRUCTIONS)
+
+
+def choose(*names: str) -> list[str]:
+    """The same names, all of which are in the table."""
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        raise ValueError(f"The table of constructions has no {', '.join(unknown)}.")
+    return list(names)
