@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importers.torch_.constructions import (
+from . import (
     activations,
     arithmetic,
     control_flow,
@@ -14,15 +14,15 @@ from importers.torch_.constructions import (
     weights,
     windows,
 )
-from importers.torch_.constructions.table import Apply, Construction
+from .table import Apply, Construction
 
-__all__ = ["BY_NAME", "NAMES", "Apply", "Construction", "choose"]
+__all__ = ["BY_NAME", "CONSTRUCTIONS", "NAMES", "Apply", "Construction", "choose"]
 
 _SUBJECTS = (activations, arithmetic, windows, normalization, resizing, shapes, reductions, weights, sequences, control_flow)
-_ROWS = [row for subject in _SUBJECTS for row in subject.ROWS.rows]
-BY_NAME = {row.name: row for row in _ROWS}
+CONSTRUCTIONS = [row for subject in _SUBJECTS for row in subject.ROWS.rows]
+BY_NAME = {row.name: row for row in CONSTRUCTIONS}
 NAMES = list(BY_NAME)
-assert len(BY_NAME) == len(_ROWS)
+assert len(BY_NAME) == len(CONSTRUCTIONS)
 
 
 def choose(*names: str) -> list[str]:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from importers.torch_.constructions.table import Table, parameter
+from .table import Table, parameter
 
 ROWS = Table()
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from importers.torch_.constructions.table import Table
+from .table import Table
 
 ROWS = Table()
 

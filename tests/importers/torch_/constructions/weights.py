@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils import parametrizations, parametrize, prune
 
-from importers.torch_.constructions.table import Table, parameter
+from .table import Table, parameter
 
 ROWS = Table()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import nn
 
-from importers.torch_.constructions.table import Table, parameter
+from .table import Table, parameter
 
 ROWS = Table()
 
