@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.importers.torch_constructions import CONSTRUCTIONS
+from tests.importers.torch_.constructions import CONSTRUCTIONS
 
 from dcembed.importers.keras_.functions.table import OPERATIONS as KERAS_OPERATIONS
 from dcembed.importers.keras_.layers import activations as keras_activations

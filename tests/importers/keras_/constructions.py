@@ -256,3 +256,4 @@ def build_named(name):
 
 
 NAMES = (*CHAINS, *FUNCTIONAL)
+assert {*LIVE_ONLY, *SINGLE_ONLY} <= set(NAMES)

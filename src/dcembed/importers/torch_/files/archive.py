@@ -14,7 +14,8 @@ import torch
 
 from dcembed.errors import NetworkError
 from dcembed.importers.archives import strip_folder
-from dcembed.importers.torch_.files.pickles import read_pickle, tensor_from_bytes
+from dcembed.importers.torch_.files.pickles import read_pickle
+from dcembed.importers.torch_.files.tensors import Storage, tensor_from_bytes
 
 # Of torch.export; the numbers are those of the format, not of torch itself.
 DTYPES = {
@@ -99,7 +100,7 @@ def _payload(archive: Archive, folder: str, name: str, entry: Mapping[str, Any])
         return value
     meta = entry["tensor_meta"]
     sizes, strides = ([axis["as_int"] for axis in meta[key]] for key in ("sizes", "strides"))
-    return tensor_from_bytes(content, read_dtype(meta["dtype"]), sizes, strides, meta["storage_offset"]["as_int"])
+    return tensor_from_bytes(Storage(content, read_dtype(meta["dtype"])), sizes, strides, meta["storage_offset"]["as_int"])
 
 
 def read_dtype(number: int) -> torch.dtype:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from dcembed.errors import NetworkError, UnsupportedLayerError
-from dcembed.importers.torch_.files.pickles import Record
+from dcembed.importers.torch_.files.objects import Record
 from dcembed.importers.torch_.script.functions import call_operator
 
 # Statements that a forward pass may run, and operators of torch among them; a loop without end is not waited for.
@@ -149,15 +149,11 @@ def _bind(run: _Run, scope: dict[str, Any], target: ast.expr, value: Any) -> Non
 
 
 def _if(run: _Run, scope: dict[str, Any], statement: ast.If) -> None:
-    _execute(run, scope, statement.body if _truth(_evaluate(run, scope, statement.test)) else statement.orelse)
-
-
-def _truth(value: Any) -> bool:
-    return bool(value)
+    _execute(run, scope, statement.body if _evaluate(run, scope, statement.test) else statement.orelse)
 
 
 def _while(run: _Run, scope: dict[str, Any], statement: ast.While) -> None:
-    while _truth(_evaluate(run, scope, statement.test)):
+    while _evaluate(run, scope, statement.test):
         run.statements += 1
         _execute(run, scope, statement.body)
 
@@ -289,5 +285,5 @@ _EXPRESSIONS: dict[type, Step] = {
     ast.UnaryOp: lambda run, scope, node: (
         -_evaluate(run, scope, node.operand) if isinstance(node.op, ast.USub) else _unknown(run, scope, node)
     ),
-    ast.IfExp: lambda run, scope, node: _evaluate(run, scope, node.body if _truth(_evaluate(run, scope, node.test)) else node.orelse),
+    ast.IfExp: lambda run, scope, node: _evaluate(run, scope, node.body if _evaluate(run, scope, node.test) else node.orelse),
 }

@@ -9,7 +9,8 @@ from typing import Any
 
 from dcembed.errors import NetworkError
 from dcembed.importers.torch_.files.archive import Archive, open_archive
-from dcembed.importers.torch_.files.pickles import Record, read_pickle
+from dcembed.importers.torch_.files.objects import Record
+from dcembed.importers.torch_.files.pickles import read_pickle
 from dcembed.importers.torch_.script.code import Script
 
 

@@ -45,6 +45,10 @@ def call_operator(path: Sequence[str], args: list[Any], kwargs: Mapping[str, Any
     # A list of tensors is a list first.
     if name in _LISTS and isinstance(args[0], list | dict | str):
         return _bounded(_LISTS[name])(*args)
+    return _call_tensor_operator(name, args, kwargs)
+
+
+def _call_tensor_operator(name: str, args: list[Any], kwargs: Mapping[str, Any]) -> Any:
     if not is_allowed(name):
         raise UnsupportedLayerError(
             f"The TorchScript model calls torch.{name}, which is not among the operators of torch that compute and do nothing else, so it is "

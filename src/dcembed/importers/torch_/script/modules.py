@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from dcembed.errors import InputError
-from dcembed.importers.torch_.files.pickles import Record
+from dcembed.importers.torch_.files.objects import Record
 from dcembed.importers.torch_.recording.watch import Guard
 from dcembed.importers.torch_.script.code import find_forward, run_script
 from dcembed.importers.torch_.script.files import read_script
