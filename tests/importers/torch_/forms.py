@@ -98,6 +98,7 @@ REFUSED: dict[Form, dict[str, Refusal]] = {
     | _rows(End.NOT_READ, "the size of the example's batch is in the file", "scatter", "scatter_add")
     | _rows(End.OTHER_FUNCTION, "the exporter leaves the divisor out", "AvgPool2d divisor")
     | _rows(End.OTHER_FUNCTION, "the exporter loses changes in place", "change in place", "change a part in place")
+    | _rows(End.OTHER_FUNCTION, "the exporter leaves out what is added to differences", "PairwiseDistance")
     | _rows(End.OTHER_FUNCTION, "the exporter loses entries that are added to one place", "index_add"),
     Form.DYNAMO: _rows(End.NOT_WRITTEN, "the exporter has no operator for it", "RReLU", "median", "cumprod", "distances")
     | _rows(

@@ -243,7 +243,7 @@ def test_number_of_instructions(monkeypatch):
 def test_views_stay_in_proportion():
     """A thousand copies of one storage of a hundred thousand numbers."""
     whole = torch.zeros(100_000)
-    with pytest.raises(NetworkError, match=r"at most .* are accepted for a file of this size"):
+    with pytest.raises(NetworkError, match=r"at most .* are accepted of a file"):
         read_nested(saved([whole[k:] for k in range(1000)]), "net.pt2")
 
 
