@@ -112,12 +112,15 @@ def test_indices_are_given(kind):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"inputs": ["x"]}, r"inputs leaves out z\. Add it, or give it a value: inputs=\{'x': None, 'z': value\}"),
-        ({"inputs": ["x", "y", "z"]}, r"inputs has 'y', which the model does not\. Its inputs are x, z"),
+        (
+            {"inputs": ["x"]},
+            r"inputs leaves out 'z', which the torch model needs\. Name it as well, or give it a value: inputs=\{'x': None, 'z': \.\.\.\}",
+        ),
+        ({"inputs": ["x", "y", "z"]}, r"the torch model has no input 'y'\. Its inputs are 'x', 'z'"),
         ({"outputs": "scores"}, r"outputs has 'scores', but the torch model returns score, rest\.0, rest\.1"),
         ({"inputs": {"x": None, "z": [1.0]}}, r"value of 'z' has shape \(1,\).*Accepted are numbers of shape \(2,\)"),
         ({"input_shape": 3}, r"is one shape, but the torch model has 2 inputs \(x, z\)"),
-        ({"input_shape": {"y": 3}}, r"input_shape has 'y', but the inputs of the torch model are x, z"),
+        ({"input_shape": {"y": 3}}, r"the torch model has no input 'y'\. Its inputs are 'x', 'z'"),
         ({"architecture": "relu"}, "architecture does not apply to a torch model"),
     ],
 )

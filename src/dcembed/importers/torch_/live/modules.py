@@ -148,20 +148,4 @@ def _forward(model: nn.Module, arguments: Arguments, shapes: Shapes, dtype: torc
 
 def _check(network: Network, forward: Forward, precision: str) -> None:
     points = draw_points(network, precision)
-    rounding = softplus_error(network, points)
-
-    def compare(run: Forward) -> None:
-        check(network, run, "torch model", precision=precision, points=points, rounding=rounding)
-
-    try:
-        compare(forward)
-    except (ImportMismatchError, NetworkError) as error:
-        try:
-            compare(lambda rows: np.concatenate([forward(row[None]) for row in rows]))
-        except DcembedError:
-            raise error from None
-        raise NetworkError(
-            "The torch model gives other values for a batch of points than for the same points one by one: it mixes the points of a batch. "
-            "Accepted are models which treat every point of a batch on its own; check for reductions, reshapes and normalization over the "
-            "first axis."
-        ) from error
+    check(network, forward, "torch model", precision=precision, points=points, rounding=softplus_error(network, points))

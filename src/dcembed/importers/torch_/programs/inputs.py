@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from dcembed.arrays import Array
-from dcembed.errors import InputError, NetworkError
+from dcembed.errors import InputError
 from dcembed.importers.lowering import unknown_input
 from dcembed.importers.request import Request
 from dcembed.importers.torch_.programs.program import Input, Program
@@ -131,25 +131,12 @@ def _given_shapes(request: Request, order: Sequence[str]) -> dict[str, tuple[int
 
 
 def _choose(program: Program, request: Request) -> tuple[tuple[str, ...], dict[str, Any]]:
-    names = [entry.name for entry in program.inputs]
-    fixed = dict(request.fixed or {})
-    order = tuple(name for name in names if name not in fixed) if request.inputs is None else request.inputs
-    for name in (*order, *fixed):
-        if name not in names:
-            raise InputError(f"load_network: inputs has '{name}', which the model does not. Its inputs are {', '.join(names) or 'none'}.")
-    left = [name for name in names if name not in order and name not in fixed]
-    if left:
-        raise InputError(
-            f"load_network: inputs leaves out {', '.join(left)}. Add it, or give it a value: "
-            f"inputs={{{', '.join(f'{name!r}: None' for name in order)}, {left[0]!r}: value}}."
-        )
+    order = request.choose_inputs("torch", [entry.name for entry in program.inputs])
     _require_numbers(program, order)
-    return order, fixed
+    return order, dict(request.fixed or {})
 
 
 def _require_numbers(program: Program, order: Sequence[str]) -> None:
-    if not order:
-        raise NetworkError("The program has no input that a point could be made of; one at least is needed.")
     whole = [entry for entry in program.inputs if entry.name in order and entry.dtype is not None and not entry.dtype.is_floating_point]
     if whole:
         raise InputError(
