@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+# Where the lists of what is accepted are; in a message they would be longer than the rest.
+PAGE = 'in the page "What goes in" of the documentation (docs/what_goes_in.md)'
+
 _INDEX = (
     "An index is no number that can be optimized over: give that input a value (inputs={'name': value, ...}), or take its one-hot code as "
     "input, for which a table is a linear layer."

@@ -24,7 +24,7 @@ from dcembed.importers.onnx_.files import check_proto, read_file
 from dcembed.importers.onnx_.functions import inline
 from dcembed.importers.onnx_.graph import Placed, all_nodes, names_taken, order_nodes
 from dcembed.importers.onnx_.inputs import Inputs, read_inputs
-from dcembed.importers.onnx_.operators import list_operators
+from dcembed.importers.onnx_.operators import ACCEPTED
 from dcembed.importers.onnx_.outputs import choose_outputs
 from dcembed.importers.onnx_.patterns import replace_patterns
 from dcembed.importers.onnx_.walk import Values, Walk, walk_nodes
@@ -112,7 +112,7 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
 def _walk(model: _Model) -> tuple[Lowering, Values]:
     known = model.inputs.unknown is None
     sizes = [item.size for item in model.inputs.free]
-    lowering = Lowering("ONNX", list_operators(), (sum(sizes),) if known else None, model.growth)
+    lowering = Lowering("ONNX", ACCEPTED, (sum(sizes),) if known else None, model.growth)
     values: Values = {**model.weights, **{item.name: item.value for item in model.inputs.fixed}}
     starts = np.cumsum([0, *sizes])
     for item, start in zip(model.inputs.free, starts, strict=False):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from dcembed.importers.advice import PAGE
 from dcembed.importers.keras_.backend import keras
 from dcembed.importers.keras_.handlers import Handler
 from dcembed.importers.keras_.layers import activations, convolutions, dense, merging, normalizations, pooling, shapes
@@ -25,6 +24,4 @@ FOLLOWED: tuple[type, ...] = tuple(
     if hasattr(keras.layers, name)
 )
 
-# For messages: ND stands for 1D, 2D and 3D.
-_NAMES = {re.sub(r"[123]D", "ND", kind.__name__) for kind in (*LAYERS, *FOLLOWED) if not kind.__name__.startswith("Random")}
-ACCEPTED = f"{', '.join(sorted(_NAMES))} (activations: {', '.join(activations.FUNCTIONS)})"
+ACCEPTED = f"the layers and functions {PAGE}, {len(LAYERS) + len(FOLLOWED)} layers of Keras in all"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dcembed.importers import operations as ops
+from dcembed.importers.advice import PAGE
 from dcembed.importers.onnx_.operators import (
     activations,
     arithmetic,
@@ -162,6 +163,8 @@ OPERATORS: dict[str, Handler | dict[int, Handler]] = {
 # Known to the walk: their subgraphs are walked where the conditions are constants.
 SUBGRAPHS = ("If", "Loop", "SequenceMap")
 
+ACCEPTED = f"the operators {PAGE}, {len(OPERATORS) + len(SUBGRAPHS)} in all"
+
 
 def find_operator(domain: str, name: str, version: int) -> Handler | None:
     """The handler of an operator in this version of its domain; one that gives the reason where it is refused, None where it is not known."""
@@ -179,11 +182,6 @@ def is_known(domain: str, name: str) -> bool:
     """Whether an operator can be embedded."""
     plain = "" if domain == "ai.onnx" else domain
     return (f"{plain}.{name}" if plain else name) in (*OPERATORS, *SUBGRAPHS, "Constant", "ConstantOfShape", "Range")
-
-
-def list_operators() -> str:
-    """The operators for messages."""
-    return ", ".join(sorted((*OPERATORS, *SUBGRAPHS), key=str.lower))
 
 
 def _refuse(words: str) -> Handler:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dcembed.importers.advice import PAGE
 from dcembed.importers.torch_.aten.attention import ATTENTION
 from dcembed.importers.torch_.aten.conditions import CONDITIONS
 from dcembed.importers.torch_.aten.entries import ENTRIES
@@ -38,4 +39,4 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **ORDER,
 }
 
-ACCEPTED = f'the layers and functions in the page "What goes in" of the documentation (docs/what_goes_in.md), {len(OPERATORS)} operators of torch in all'
+ACCEPTED = f"the layers and functions {PAGE}, {len(OPERATORS)} operators of torch in all"
