@@ -32,7 +32,7 @@ HIGHS_SECONDS, HIGHS_SEARCH_SECONDS = 5e-7, 6e-6
 DENSE_ENTRIES, DENSE_SHARE, ALWAYS_DENSE_ENTRIES = 30_000_000, 0.1, 10_000
 # Rows and columns with more entries than one of these times the root of their number are eliminated last, as orderings of solvers do with
 # columns that all blocks have in common; the least is taken, since no more is known than that they do it well.
-DENSE_FACTORS = (10.0, 3.0, 1.0)
+DENSE_FACTORS = (3.0, 10.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def factor_seconds(pattern: Pattern, rate: float) -> float:
     if each * least > HERE_SECONDS:
         return each * least
     # Fill-in makes all the difference: what it is at most, in an order that keeps entries near the diagonal.
-    return each * min(most, _profile_operations(_conditions(pattern)))
+    return min(each * most, _profile_seconds(_conditions(pattern), each))
 
 
 def _conditions(pattern: Pattern) -> sp.csr_array:
@@ -122,9 +122,14 @@ def _conditions(pattern: Pattern) -> sp.csr_array:
     return sp.csr_array(sp.block_array([[upper, rows.T], [rows, None]]))
 
 
-def _profile_operations(matrix: sp.csr_array) -> float:
-    degree = np.diff(matrix.indptr)
-    return min(_operations(matrix, degree > factor * np.sqrt(degree.size)) for factor in DENSE_FACTORS)
+def _profile_seconds(matrix: sp.csr_array, each: float) -> float:
+    """By the best of some eliminations, or the first of them that is quick enough."""
+    degree, least = np.diff(matrix.indptr), np.inf
+    for factor in DENSE_FACTORS:
+        least = min(least, each * _operations(matrix, degree > factor * np.sqrt(degree.size)))
+        if least <= HERE_SECONDS:
+            break
+    return least
 
 
 def _operations(matrix: sp.csr_array, is_dense: Array) -> float:
