@@ -32,9 +32,10 @@ from dcembed.network.network import Network
 from dcembed.reading import as_path, require
 from dcembed.writing import write_whole
 
-# Counted up when the keys of save_network change their meaning. Files of the first format have ReLU units alone.
-FORMAT_VERSION = 2
-READ_VERSIONS = (1, 2)
+# Counted up when the keys of save_network change their meaning.
+# The first format has ReLU units alone; networks of those are written in it, so that earlier versions read them too.
+RELU_FORMAT, FORMAT = 1, 2
+READ_VERSIONS = (RELU_FORMAT, FORMAT)
 FORMAT_KEY = "dcembed_format"
 
 
@@ -70,11 +71,12 @@ def save_network(network: Network, path: str | Path) -> None:
     if target.suffix.lower() != ".npz":
         raise InputError(f"save_network writes .npz files, received the path {target}. Give it the suffix .npz.")
     points = draw_points(network)
-    arrays = {FORMAT_KEY: np.array(FORMAT_VERSION), "num_inputs": np.array(network.num_inputs), "num_stages": np.array(len(network.stages))}
+    version = RELU_FORMAT if network.is_piecewise_linear else FORMAT
+    arrays = {FORMAT_KEY: np.array(version), "num_inputs": np.array(network.num_inputs), "num_stages": np.array(len(network.stages))}
     arrays |= {"check_points": points, "check_values": network(points)}
     if network.input_names is not None:
         arrays["input_names"] = np.array(network.input_names, dtype=np.str_)
-    for index, activation in enumerate(network.activations, start=1):
+    for index, activation in enumerate(network.activations if version == FORMAT else (), start=1):
         arrays |= _pack_activation(activation, f"layer{index}")
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
