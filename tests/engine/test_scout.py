@@ -95,6 +95,20 @@ def test_starts_differ_in_their_integers():
     assert np.unique(starts, axis=0).shape[0] == 20
 
 
+def test_of_few_points_all_are_starts_in_the_end():
+    """Four jobs on three machines: loads follow from binaries by equalities, so every point costs a solve, and few of them are valleys."""
+    jobs, machines = np.array([1.0, 2.0, 3.0, 5.0]), 3
+    once = np.hstack([np.kron(np.ones(machines), np.eye(4)), np.zeros((4, 6))])
+    load = np.hstack([np.kron(np.eye(machines), jobs), -np.eye(machines), np.zeros((3, 3))])
+    lb, ub = np.r_[np.zeros(15), np.full(3, -np.inf)], np.r_[np.ones(12), np.full(3, 11.0), np.full(3, np.inf)]
+    sides = np.r_[np.ones(4), np.zeros(3)]
+    cost = np.r_[np.zeros(15), np.ones(3)]
+    program = Program(cost, rows=np.vstack([once, load]), row_lb=sides, row_ub=sides, lb=lb, ub=ub, integer=np.arange(12))
+    embedding = Embedding(random_mlp(3, (1, 8, 1)), 12 + np.arange(3)[:, None], 15 + np.arange(3)[:, None])
+    starts = np.array(starts_of(space_of(program, embedding), 30))
+    assert np.unique(starts[:, :12], axis=0).shape[0] >= 20
+
+
 def test_where_nothing_is_left_to_draw_there_is_no_further_start():
     program = Program(cost=[0.0, 1.0], lb=[0.0, -np.inf], ub=[2.0, np.inf], integer=[0])
     starts = starts_of(space_of(program, Embedding(random_mlp(0, (1, 4, 1)), [0], [1])), 10)

@@ -126,7 +126,10 @@ class Scout:
             return []
         if self._is_dear:
             return self._best_new(scored, FIRMNESS * penalty)
-        return [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
+        chosen = [*self._choose(scored, penalty), drawn[int(self._rng.integers(drawn.shape[0]))]]
+        is_new = self._are_new(self._space.telling, np.array(chosen))
+        # Of few points few are valleys; those that are not may lead elsewhere, too.
+        return chosen if is_new.any() else self._best_new(scored, FIRMNESS * penalty)
 
     def _improve(self, scored: Points, penalty: float) -> Points:
         """The points, with what becomes of the best valleys among them on their way down in their place."""
