@@ -224,3 +224,63 @@ def test_an_activation_that_waves_is_refused():
 def test_an_activation_that_is_not_a_number_somewhere_is_refused():
     with pytest.raises(NetworkError, match="does not give a finite number"), np.errstate(all="ignore"):
         activation_from("root", np.sqrt, lambda a: 0.5 / np.sqrt(a))
+
+
+def test_ends_that_are_not_numbers_bound_nothing():
+    ends = np.array([np.nan, -np.inf]), np.array([1.0, np.nan])
+    for name in ("relu", "tanh", "square"):
+        low, high = value_range(find_activation(name), *ends)
+        assert np.isinf(high[1])
+        assert low[0] <= find_activation(name).value(np.array([-9.0]))[0]
+
+
+@pytest.mark.parametrize(("low", "high", "point"), [(-np.inf, np.inf, 7.0), (-np.inf, 5.0, 5.0), (-3.0, np.inf, 1e9)])
+def test_lines_around_relu_on_intervals_without_an_end(low, high, point):
+    band = enclose(RELU, np.array([low]), np.array([high]))
+    assert (band.lower * point <= point).all()
+    assert (band.upper * point + band.lift >= point).all()
+
+
+def test_a_turn_far_out_is_an_extreme():
+    parabola = activation_from("parabola", lambda a: (a - 100.0) ** 2, lambda a: 2.0 * (a - 100.0))
+    low, high = value_range(parabola, np.array([50.0]), np.array([150.0]))
+    assert low[0] <= 0.0
+    assert high[0] >= 2500.0
+
+
+def test_a_kink_is_an_extreme_although_its_piece_turns():
+    hill = activation_from("hill", lambda a: np.where(a < 0, -a, a * (2.0 - a)), lambda a: np.where(a < 0, -1.0, 2.0 - 2.0 * a))
+    assert value_range(hill, np.array([-1.0]), np.array([1.0]))[0][0] <= 0.0
+
+
+def test_two_functions_of_one_name_are_two_activations():
+    first, second = (activation_from("elu", lambda a, k=k: a + k * a * a, lambda a, k=k: 1.0 + 2.0 * k * a) for k in (0.1, 0.2))
+    assert first != second
+    assert first != find_activation("elu")
+    for own in (first, second):
+        parts = convex_parts(own)
+        at = np.array([3.0])
+        total = parts.constant + parts.tilt * at + sum(part.weight * part.unit.value(part.direction * at) for part in parts.parts)
+        np.testing.assert_allclose(total, own.value(at), rtol=1e-9)
+
+
+def test_a_step_in_disguise_is_refused():
+    with pytest.raises(NetworkError, match="changes too fast"):
+        activation_from("step", lambda a: np.tanh(1e5 * a), lambda a: 1e5 / np.cosh(np.clip(1e5 * a, -300, 300)) ** 2)
+
+
+@pytest.mark.parametrize(
+    "activation", [find_activation("power", (-1.0,)), find_activation("power", (-0.5,)), find_activation("log")], ids=str
+)
+def test_parts_of_what_is_steep_at_zero_keep_their_digits(activation):
+    parts, at = convex_parts(activation), np.array([1e-3, 0.5, 1.0, 2.0, 100.0])
+    total = parts.constant + parts.tilt * at + sum(part.weight * part.unit.value(part.direction * at) for part in parts.parts)
+    np.testing.assert_allclose(total, activation.value(at), rtol=1e-12, atol=1e-12)
+
+
+def test_far_out_nothing_is_no_number():
+    far = np.array([-1e200, 1e200])
+    for name in ("gelu_tanh", "exp", "gelu", "silu", "mish"):
+        with np.errstate(over="ignore"):
+            assert np.isfinite(find_activation(name).slope(far)).all(), name
+    assert find_activation("exp").curvature(np.array([600.0]))[0] == 0.0

@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 
-from dcembed import Network, build_mlp
+from dcembed import Network, NetworkBuilder, build_mlp
 from dcembed.network import bounds
+from dcembed.network.activations import find_activation
 from dcembed.network.affine import Affine
 from dcembed.network.bounds import bound, runs_backward
 from dcembed.network.network import preactivations
@@ -126,3 +127,18 @@ def test_many_inputs_take_memory_for_the_units_alone():
     tracemalloc.stop()
     # The lines of the inputs alone, one for each in all of them, would be 18 MB.
     assert peak < 5e6
+
+
+def test_what_overflows_has_no_bounds_rather_than_wrong_ones():
+    builder = NetworkBuilder((1,))
+    grown = builder.activate(builder.activate(builder.input, find_activation("exp")), find_activation("exp"))
+    both = builder.add(grown, builder.scale(builder.activate(grown, find_activation("square")), -1.0))
+    network = builder.finish(builder.activate(builder.activate(both, find_activation("tanh")), find_activation("relu")))
+    points = np.linspace(-400.0, 400.0, 801)[:, None]
+    with np.errstate(all="ignore"):
+        reached = preactivations(network, points)
+    for (low, high), values in zip(bound(network, [[-400.0]], [[400.0]]), reached, strict=True):
+        known = values[np.isfinite(values).all(axis=1)]
+        assert not np.isnan([low, high]).any()
+        assert (low <= known + 1e-9).all()
+        assert (known <= high + 1e-9).all()

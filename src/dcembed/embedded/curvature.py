@@ -44,7 +44,8 @@ def _on_outputs(measured: MeasuredNetwork, weights: Array) -> Array:
 
 
 def convexified(blocks: Array) -> Array:
-    """The nearest matrices without negative eigenvalues: what curves downwards is taken to be straight."""
+    """The nearest matrices without negative eigenvalues: what curves downwards is taken to be straight, and so is what overflows."""
+    blocks = np.where(np.isfinite(blocks).all(axis=(1, 2), keepdims=True), blocks, 0.0)
     values, vectors = np.linalg.eigh(blocks)
     nearest: Array = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
     return nearest

@@ -60,7 +60,7 @@ def propagate(network: Network, box: tuple[Array, Array], bounds: StageBounds) -
     sources, result = [box], []
     for stage, activation, (stage_lb, stage_ub) in zip(network.stages, network.activations, bounds, strict=True):
         low, high = _range(stage, sources)
-        result.append((np.maximum(low, stage_lb), np.minimum(high, stage_ub)))
+        result.append((np.fmax(low, stage_lb), np.fmin(high, stage_ub)))
         sources.append(value_range(activation, *result[-1]))
     return result
 
@@ -70,7 +70,13 @@ def check_finite(program: Program, embedding: Embedding, bounds: StageBounds, lb
     if all(np.isfinite(low).all() and np.isfinite(high).all() for low, high in bounds):
         return
     columns = np.unique(embedding.affine_inputs(lb.size).coefficients.indices)
-    column = columns[np.isinf(lb[columns]) | np.isinf(ub[columns])][0]
+    endless = columns[np.isinf(lb[columns]) | np.isinf(ub[columns])]
+    if endless.size == 0:
+        raise MissingBoundError(
+            "The units of a network may be as large as numbers go over the bounds of its inputs, and an exact encoding needs bounds of every "
+            "unit. Give the inputs narrower bounds."
+        )
+    column = endless[0]
     side = "lower" if np.isinf(lb[column]) else "upper"
     label = program.column_label(int(column))
     raise MissingBoundError(

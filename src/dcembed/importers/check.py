@@ -154,8 +154,8 @@ def magnitude(network: Network, points: Array) -> Array:
     smaller = np.minimum(carried[-1].max(axis=1), CAP * largest)
     usual = smaller[np.isfinite(smaller) & is_inside(network, points)]
     floor = FLOOR * usual.max(initial=0.0)
-    if is_partial(network) and usual.size:
-        # A single point near a pole does not count for all others.
+    if not network.is_piecewise_linear and usual.size:
+        # A single point near a pole, or far out on a polynomial, does not count for all others.
         floor = min(floor, float(np.median(usual)) / FLOOR)
     enough: Array = np.maximum(smaller, floor)
     return enough

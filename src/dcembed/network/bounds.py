@@ -75,9 +75,10 @@ def bound(network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike, check: Callabl
     [(-2.0, 2.0), (-1.0, 2.0)]
     """
     lb, ub = np.atleast_2d(lb), np.atleast_2d(ub)
-    if not (np.isfinite(lb).all() and np.isfinite(ub).all()):
-        return _bound_by_intervals(network, lb, ub)
-    return (_bound_backward if runs_backward(network) else _bound_forward)(network, lb, ub, check)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not (np.isfinite(lb).all() and np.isfinite(ub).all()):
+            return _bound_by_intervals(network, lb, ub)
+        return (_bound_backward if runs_backward(network) else _bound_forward)(network, lb, ub, check)
 
 
 def runs_backward(network: Network) -> bool:
@@ -125,6 +126,7 @@ def _carry_lines(network: Network, lb: Array, ub: Array, check: Callable[[], Non
         low, high = lines.low - _reach(lines.low_slope), lines.high + _reach(lines.high_slope)
         if not network.is_piecewise_linear:
             low, high = _tighter(low, high, *_interval(stage, ranges))
+        low, high = _known(low, high)
         if index >= FIRST_BACKWARD_STAGE:
             low, high = _refine(network, index, low, high, result, middle, radius, check)
         result.append((low, high))
@@ -140,13 +142,18 @@ def _tighter(low: Array, high: Array, other_low: Array, other_high: Array) -> tu
     return np.minimum(low, high), high
 
 
+def _known(low: Array, high: Array) -> tuple[Array, Array]:
+    """Bounds in which what is not a number, after an overflow, is none."""
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
 def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], None]) -> list[tuple[Array, Array]]:
     """Intervals from the bounds of the stages before, and backward bounds for the units that these leave open."""
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
     sources = [(lb, ub)]
     result: list[tuple[Array, Array]] = []
     for index, (stage, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
-        low, high = _interval(stage, sources)
+        low, high = _known(*_interval(stage, sources))
         # Intervals are exact where a stage sees the input alone.
         if index > 0:
             low, high = _refine(network, index, low, high, result, middle, radius, check)
@@ -228,8 +235,9 @@ def _refine(
         there = [_band_in(band, boxes) for band in bands]
         above = _trace_back(network, stage, units, there, middle[boxes], radius[boxes], 1.0, check)
         below = -_trace_back(network, stage, units, there, middle[boxes], radius[boxes], -1.0, check)
-        high[boxes, units] = np.minimum(high[boxes, units], above)
-        low[boxes, units] = np.maximum(low[boxes, units], below)
+        # What overflows on the way back is not a number, and bounds nothing.
+        high[boxes, units] = np.fmin(high[boxes, units], above)
+        low[boxes, units] = np.fmax(low[boxes, units], below)
     # Two valid bounds can cross by rounding only.
     return np.minimum(low, high), high
 
@@ -291,7 +299,7 @@ def _bound_by_intervals(network: Network, lb: Array, ub: Array) -> list[tuple[Ar
     sources = [(lb, ub)]
     result = []
     for stage, activation in zip(network.stages, network.activations, strict=True):
-        low, high = _interval(stage, sources)
+        low, high = _known(*_interval(stage, sources))
         result.append((low, high))
         sources.append(value_range(activation, low, high))
     return result

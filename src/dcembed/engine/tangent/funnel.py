@@ -1,8 +1,9 @@
 """What a step of a curved model with equalities is worth: a funnel in place of a penalty.
 
-Along inequalities the way to a candidate has feasible points on it, and the last of them is a good one. Along equalities it has none. With a penalty that exceeds the multipliers, steps follow curved rows on their outside in short ones. A funnel allows rows to be missed by as
-much as a bound that shrinks: a step towards a better objective counts by the objective alone as long as it stays below that bound, and a
-step towards the rows by what it takes off their violation, and the funnel narrows with it.
+Along inequalities the way to a candidate has feasible points on it, and the last of them is a good one. Along equalities it has none. With a
+penalty that exceeds the multipliers, steps follow curved rows on their outside in short ones. A funnel allows rows to be missed by as much
+as a bound that shrinks: a step towards a better objective counts by the objective alone as long as it stays below that bound, and a step
+towards the rows by what it takes off their violation, and the funnel narrows with it.
 """
 
 from __future__ import annotations

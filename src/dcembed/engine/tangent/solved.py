@@ -34,7 +34,6 @@ class Solved:
     solution: Solution
     penalty: Penalty
     state: State
-
     is_funnelled: bool
 
 

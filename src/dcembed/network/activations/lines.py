@@ -52,11 +52,13 @@ def enclose(activation: Activation, low: Array, high: Array) -> Band:
         return _enclose_relu(low, high)
     with np.errstate(invalid="ignore", over="ignore"):
         usual = high - low <= WIDEST
-    inside = np.where(usual, low, 0.0), np.where(usual, high, 1.0)
-    lower, drop = _line_below(activation, *inside, 1.0)
-    upper, lift = _line_below(activation, *inside, -1.0)
+        inside = np.where(usual, low, 0.0), np.where(usual, high, 1.0)
+        lower, drop = _line_below(activation, *inside, 1.0)
+        upper, lift = _line_below(activation, *inside, -1.0)
     if activation.margin:
         drop, lift = drop - activation.margin, lift - activation.margin
+    # Lines along huge values overflow.
+    usual &= np.isfinite(lower) & np.isfinite(drop) & np.isfinite(upper) & np.isfinite(lift)
     if usual.all():
         return Band(lower, drop, -upper, -lift)
     least, most = value_range(activation, low, high)
@@ -65,10 +67,16 @@ def enclose(activation: Activation, low: Array, high: Array) -> Band:
 
 def _enclose_relu(low: Array, high: Array) -> Band:
     open_ = (low < 0) & (high > 0)
-    width = np.where(open_, high - low, 1.0)
-    upper = np.where(open_, high / width, (low >= 0).astype(np.float64))
     lower = np.where(open_, (high > -low).astype(np.float64), (low >= 0).astype(np.float64))
-    return Band(lower, None, upper, np.where(open_, -upper * low, 0.0))
+    with np.errstate(invalid="ignore", over="ignore"):
+        width = np.where(open_, high - low, 1.0)
+        upper = np.where(open_, high / width, (low >= 0).astype(np.float64))
+        lift = np.where(open_, -upper * low, 0.0)
+    if np.isfinite(upper).all() and np.isfinite(lift).all():
+        return Band(lower, None, upper, lift)
+    # Without an end above the identity is below the line, without one below alone the largest value is.
+    upper = np.where(open_ & np.isposinf(high), 1.0, upper)
+    return Band(lower, None, upper, np.where(open_, np.where(np.isposinf(high), -low, np.where(np.isneginf(low), high, lift)), 0.0))
 
 
 def _line_below(activation: Activation, low: Array, high: Array, sign: float) -> tuple[Array, Array]:

@@ -6,8 +6,9 @@ curvature changes along the grid, and kept as a margin by which all bounds of th
 
 from __future__ import annotations
 
-import itertools
+import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,8 +25,8 @@ STEP, SLOPE_TOL = 1e-6, 1e-4
 JUMP, HALVINGS = 1e-6, 44
 # The estimate of what the grid does not see is multiplied by this.
 SAFETY = 8.0
-
-_numbers = itertools.count(1)
+# Where that is more than this share of what the values span, nothing is known.
+MOST_MARGIN = 1e-2
 
 
 def activation_from(
@@ -50,7 +51,7 @@ def activation_from(
     >>> bent.is_convex
     True
     """
-    bend = curvature if curvature is not None else _difference(slope, STEP * reach)
+    bend = curvature if curvature is not None else _Difference(slope, STEP * reach)
     grid = np.linspace(-reach, reach, POINTS)
     _check(name, value, slope, grid)
     kinks = _find_kinks(slope, grid)
@@ -67,7 +68,8 @@ def activation_from(
     piece = np.searchsorted(breaks, seen)
     pieces = tuple(int(np.sign(signs[piece == number].sum())) for number in range(breaks.size + 1))
     margin = _margin(value, slope, grid, kinks)
-    return Activation(name, value, slope, bend, tuple(breaks.tolist()), pieces, parameters=(float(next(_numbers)),), margin=margin)
+    _refuse_steep(name, value, grid, margin)
+    return Activation(name, value, slope, bend, tuple(breaks.tolist()), pieces, margin=margin, identity=uuid.uuid4().hex)
 
 
 def _find_turns(grid: Array, signs: Array) -> Array:
@@ -92,11 +94,24 @@ def _find_kinks(slope: Function, grid: Array) -> Array:
     return kinks
 
 
-def _difference(slope: Function, step: float) -> Function:
-    def bend(a: Array) -> Array:
-        return (slope(a + step) - slope(a - step)) / (2.0 * step)
+@dataclass(frozen=True)
+class _Difference:
+    """The derivative of a slope, by a difference."""
 
-    return bend
+    slope: Function
+    step: float
+
+    def __call__(self, a: Array) -> Array:
+        return (self.slope(a + self.step) - self.slope(a - self.step)) / (2.0 * self.step)
+
+
+def _refuse_steep(name: str, value: Function, grid: Array, margin: float) -> None:
+    spread = float(np.ptp(value(grid)))
+    if margin > MOST_MARGIN * max(spread, np.finfo(np.float64).tiny) and spread > 0.0:
+        raise NetworkError(
+            f"The activation '{name}' changes too fast to be known from {grid.size:,} values between {grid[0]:g} and {grid[-1]:g}. "
+            "Give a smaller reach, or scale it: a steep function of a is a gentler one of a multiple of a."
+        )
 
 
 def _noise(slope: Function, grid: Array, is_difference: bool) -> float:

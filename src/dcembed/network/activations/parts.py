@@ -20,6 +20,9 @@ from dcembed.arrays import Array
 from dcembed.network.activations.activation import Activation
 from dcembed.network.activations.relu import RELU
 
+# Jumps of the slope below this part of it are rounding; slopes above its inverse are steep.
+STEEP = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -69,7 +72,8 @@ def unit_of(activation: Activation, number: int) -> Activation:
 
 def is_convex_unit(activation: Activation) -> bool:
     """Whether it is convex, nondecreasing and nonnegative itself."""
-    return convex_parts(activation).parts[0].unit == activation
+    parts = convex_parts(activation).parts
+    return len(parts) == 1 and parts[0].unit == activation
 
 
 def _whole(activation: Activation) -> ConvexParts | None:
@@ -86,18 +90,40 @@ def _whole(activation: Activation) -> ConvexParts | None:
 
 def _lifted(activation: Activation, sign: float, direction: float, rest: float) -> Activation:
     """sign * (phi(direction * a) - rest)."""
+    other = 1 if direction > 0 else 0
+    far = sign * (activation.values_at_infinity[other] - rest), sign * direction * activation.slopes_at_infinity[other]
     return Activation(
         f"{activation} from its limit",
         lambda a: np.maximum(sign * (activation.value(direction * a) - rest), 0.0),
         lambda a: sign * direction * activation.slope(direction * a),
         lambda a: sign * activation.curvature(direction * a),
         parameters=(sign, direction),
+        limits=((0.0, 0.0), far),
+        identity=_owner(activation),
     )
 
 
+def _pieces(activation: Activation) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Breaks and the signs between them.
+
+    Where it bends to one side only, any place will do, and one where it is not steep keeps the digits: 1 / a goes on in a line of slope
+    -1e24 below 1e-12, and what is counted from there cancels.
+    """
+    bends, turns = {sign for sign in activation.signs if sign}, [abs(right - left) for left, right in activation.slopes_at_breaks]
+    if len(bends) == 1 and max(turns, default=0.0) <= STEEP * max((abs(left) for left, _ in activation.slopes_at_breaks), default=1.0):
+        steep = [place for place, (left, _) in zip(activation.breaks, activation.slopes_at_breaks, strict=True) if abs(left) > 1.0 / STEEP]
+        if not activation.breaks or steep:
+            return (max((*steep, 1.0)) if steep else 0.0,), (*bends, *bends)
+    return activation.breaks, activation.signs
+
+
+def _owner(activation: Activation) -> str:
+    """What a unit is a part of, to the last digit."""
+    return f"{activation.name} {activation.parameters} {activation.identity}"
+
+
 def _from_a_break(activation: Activation) -> ConvexParts:
-    breaks = activation.breaks or (0.0,)
-    signs = activation.signs if activation.breaks else activation.signs * 2
+    breaks, signs = _pieces(activation)
     middle = breaks[len(breaks) // 2 if len(breaks) > 2 else 0]
     ends = [-np.inf, *breaks, np.inf]
     parts = [
@@ -161,7 +187,9 @@ def _piece(activation: Activation, left: float, right: float, sign: int, middle:
         return np.where((a > left) & (a < right), sign * activation.curvature(np.clip(a, left, right)), 0.0)
 
     name = f"{activation} on [{left:g}, {right:g}]"
-    return Part(float(sign), direction, Activation(name, value, slope, curvature, parameters=(direction, left, right)))
+    return Part(
+        float(sign), direction, Activation(name, value, slope, curvature, parameters=(direction, left, right), identity=_owner(activation))
+    )
 
 
 def _by_largest_curvature(activation: Activation) -> ConvexParts:
@@ -183,7 +211,7 @@ def _by_largest_curvature(activation: Activation) -> ConvexParts:
         def curvature(t: Array) -> Array:
             return np.where(t > 0, activation.curvature(direction * t) + largest, 0.0)
 
-        return Activation(f"{activation} and a parabola", value, slope, curvature, parameters=(direction,))
+        return Activation(f"{activation} and a parabola", value, slope, curvature, parameters=(direction,), identity=_owner(activation))
 
     half = Activation(
         "half a parabola",

@@ -8,6 +8,8 @@ from dcembed.arrays import Array
 from dcembed.network.activations.activation import Activation
 from dcembed.network.activations.relu import RELU
 
+LARGEST = float(np.finfo(np.float64).max)
+
 
 def value_range(activation: Activation, low: Array, high: Array) -> tuple[Array, Array]:
     """The smallest and the largest value on [low, high]; ends may be infinite.
@@ -19,13 +21,16 @@ def value_range(activation: Activation, low: Array, high: Array) -> tuple[Array,
     (array([0.]), array([4.]))
     """
     if activation is RELU:
-        return np.maximum(low, 0.0), np.maximum(high, 0.0)
+        return np.maximum(np.where(np.isnan(low), 0.0, low), 0.0), np.maximum(np.where(np.isnan(high), np.inf, high), 0.0)
     one, other = _values(activation, low), _values(activation, high)
     least, most = np.minimum(one, other), np.maximum(one, other)
     for place in activation.extremes:
         is_in, value = holds(activation, place, low, high), activation.value(np.array([place]))[0]
         least, most = np.where(is_in, np.minimum(least, value), least), np.where(is_in, np.maximum(most, value), most)
-    return (least, most) if activation.margin == 0.0 else (least - activation.margin, most + activation.margin)
+    least, most = least - activation.margin, most + activation.margin
+    # An end that is not a number bounds nothing, and what overflows is as large as numbers are.
+    is_known = ~(np.isnan(low) | np.isnan(high))
+    return np.where(is_known, np.minimum(least, LARGEST), -np.inf), np.where(is_known, np.maximum(most, -LARGEST), np.inf)
 
 
 def slope_range(activation: Activation, low: Array, high: Array) -> tuple[Array, Array]:

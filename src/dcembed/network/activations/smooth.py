@@ -20,6 +20,8 @@ ROOT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 CUBIC = 0.044715
 # exp is continued in a straight line from here on, where it is about 1e217: a step that overflows is a step that cannot be compared.
 LARGEST_EXPONENT = 500.0
+# Beyond this GELU is zero or the identity to the last digit.
+FAR_OUT = 1e3
 
 
 def entry(factory: Callable[..., Activation]) -> Callable[..., Activation]:
@@ -88,7 +90,7 @@ def tanh() -> Activation:
 
 @entry
 def elu(alpha: float = 1.0) -> Activation:
-    """The larger part of a above zero, alpha (exp(a) - 1) below."""
+    """a above zero, alpha (exp(a) - 1) below."""
 
     def value(a: Array) -> Array:
         return np.where(a > 0, a, alpha * np.expm1(np.minimum(a, 0.0)))
@@ -126,6 +128,8 @@ def gelu_tanh() -> Activation:
 
     # (1 + tanh u) / 2 is the logistic function of 2 u, which keeps its digits far below zero.
     def inner(a: Array) -> tuple[Array, Array, Array]:
+        # Far out it is zero, or the identity, and cubes overflow.
+        a = np.clip(a, -FAR_OUT, FAR_OUT)
         return (
             2.0 * ROOT_TWO_OVER_PI * (a + CUBIC * a**3),
             2.0 * ROOT_TWO_OVER_PI * (1.0 + 3.0 * CUBIC * a * a),
@@ -250,7 +254,10 @@ def exp() -> Activation:
         steep: Array = np.exp(np.minimum(a, LARGEST_EXPONENT))
         return steep
 
-    return Activation("exp", value, slope, slope)
+    def curvature(a: Array) -> Array:
+        return np.where(a < LARGEST_EXPONENT, slope(a), 0.0)
+
+    return Activation("exp", value, slope, curvature)
 
 
 @entry
@@ -273,16 +280,17 @@ def log(least: float = 1e-12) -> Activation:
     def curvature(a: Array) -> Array:
         return np.where(a >= least, -1.0 / np.maximum(a, least) ** 2, 0.0)
 
-    return Activation("log", value, slope, curvature, breaks=(least,), signs=(0, -1), parameters=(float(least),))
+    limits = ((-np.inf, 1.0 / least), (np.inf, 0.0))
+    return Activation("log", value, slope, curvature, breaks=(least,), signs=(0, -1), parameters=(float(least),), limits=limits)
 
 
 @entry
 def power(exponent: float, least: float = 1e-12) -> Activation:
-    """a^exponent for an exponent below 1, as of roots and reciprocals, continued in a straight line below `least`."""
+    """a^exponent, as of roots and reciprocals, continued in a straight line below `least`."""
 
     def value(a: Array) -> Array:
         inside = np.maximum(a, least)
-        total: Array = inside**exponent + np.minimum(a - least, 0.0) * exponent * least ** (exponent - 1.0)
+        total: Array = inside**exponent + np.minimum(a - least, 0.0) * exponent * np.float64(least) ** (exponent - 1.0)
         return total
 
     def slope(a: Array) -> Array:
@@ -293,7 +301,10 @@ def power(exponent: float, least: float = 1e-12) -> Activation:
         return np.where(a >= least, exponent * (exponent - 1.0) * np.maximum(a, least) ** (exponent - 2.0), 0.0)
 
     sign = 1 if exponent < 0 or exponent > 1 else -1
-    return Activation("power", value, slope, curvature, breaks=(least,), signs=(0, sign), parameters=(float(exponent), float(least)))
+    steep = float(exponent * np.float64(least) ** (exponent - 1.0))
+    limits = ((-math.copysign(np.inf, steep), steep), (0.0 if exponent < 0 else np.inf, np.inf if exponent > 1 else 0.0))
+    own = (float(exponent), float(least))
+    return Activation("power", value, slope, curvature, breaks=(least,), signs=(0, sign), parameters=own, limits=limits)
 
 
 def _with_inflections(name: str, value: Function, slope: Function, curvature: Function, signs: tuple[int, ...]) -> Activation:
