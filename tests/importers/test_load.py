@@ -13,7 +13,8 @@ import pytest
 from dcembed.errors import ImportMismatchError, InputError, MissingPackageError, NetworkError
 from dcembed.importers import IMPORTERS, load_network
 from dcembed.importers.check import check, draw_points, magnitude
-from dcembed.network import build_mlp
+from dcembed.network import NetworkBuilder, build_mlp
+from dcembed.network.activations import find_activation
 
 from .models import all_models
 
@@ -189,3 +190,13 @@ def test_points_lie_on_both_sides_of_far_kinks():
     points = draw_points(network)
     for unit in (points[:, 0] - 1000.0, 2 * points[:, 1] + 5000.0):
         assert unit.min() < 0 < unit.max()
+
+
+def test_a_point_far_out_on_a_polynomial_does_not_loosen_the_others():
+    builder = NetworkBuilder((1,))
+    value = builder.input
+    for _ in range(3):
+        value = builder.activate(value, find_activation("square"))
+    network = builder.finish(value)
+    with pytest.raises(ImportMismatchError):
+        check(network, lambda points: network(points) + 30.0, "model", precision="float32")
