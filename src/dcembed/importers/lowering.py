@@ -77,7 +77,7 @@ class Lowering:
                 return operation(self.builder, *args, **kwargs)
         except Unsupported as reason:
             return self._report(f"{layer} ({reason})", args)
-        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
             if self._problems:
                 return UNKNOWN
             raise NetworkError(_locate(layer, error)) from (None if isinstance(error, DcembedError) else error)
@@ -194,5 +194,8 @@ def _check_arguments(operation: Callable[..., Any], args: Sequence[Any], kwargs:
 
 
 def _locate(layer: Layer, error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        reason = str(error).rstrip(".") or "there is none left"
+        return f"At {layer}. Its matrix does not fit into memory: {reason}. Make its input or its windows smaller, or use more memory."
     text = str(error) if isinstance(error, DcembedError) else f"{type(error).__name__}: {error}"
     return f"At {layer}. {text}"
