@@ -67,7 +67,7 @@ class Lowering:
         """operation(builder, *args, **kwargs), or a stand-in when it cannot be lowered."""
         if operation is None:
             return self._report(str(layer), args)
-        if _holds_unknown(args) or _holds_unknown(kwargs):
+        if holds_unknown(args) or holds_unknown(kwargs):
             self._probe(layer, operation, args, kwargs)
             return UNKNOWN
         try:
@@ -84,7 +84,7 @@ class Lowering:
 
     def _probe(self, layer: Layer, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Look for what the layer itself refuses, such as its activation; handlers do so before they look at the shape of their input."""
-        if not args or args[0] is not UNKNOWN or _holds_unknown(args[1:]) or _holds_unknown(kwargs):
+        if not args or args[0] is not UNKNOWN or holds_unknown(args[1:]) or holds_unknown(kwargs):
             return
         try:
             operation(self.builder, as_tensor(np.zeros((1, 1))), *args[1:], **kwargs)
@@ -177,11 +177,12 @@ def find_handler(table: dict[type, Callable[..., Any]], instance: Any, method: s
     return None
 
 
-def _holds_unknown(value: Any) -> bool:
+def holds_unknown(value: Any) -> bool:
+    """Whether `UNKNOWN` is anywhere in an argument of a layer."""
     if isinstance(value, dict):
-        return any(_holds_unknown(item) for item in value.values())
+        return any(holds_unknown(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return any(_holds_unknown(item) for item in value)
+        return any(holds_unknown(item) for item in value)
     return value is UNKNOWN
 
 

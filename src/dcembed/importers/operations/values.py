@@ -57,7 +57,7 @@ def transform(builder: NetworkBuilder, value: Value, matrix: Matrix, shape: Sequ
 
 
 def pick(builder: NetworkBuilder, value: Tensor, entries: Array, fill: float = 0.0) -> Tensor:
-    """The entries of `value` with these numbers (row-major order), in the shape of `entries`; `fill` where the number is -1."""
+    """The entries of `value` with these numbers (row-major order), in the shape of `entries`; `fill` where a number is negative."""
     size = value.affine.num_rows
     # Before they are copied: what is repeated takes no room until then.
     builder.growth.check(np.size(entries), f"A value of shape {np.shape(entries)}")
