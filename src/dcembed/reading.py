@@ -25,8 +25,13 @@ def show(value: object) -> str:
     except Exception:
         # A damaged object cannot even be printed.
         text = "that cannot be printed"
-    text = " ".join(text.split())
-    return f"{type(value).__name__} {text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + ' ...'}"
+    return f"{type(value).__name__} {shorten(text)}"
+
+
+def shorten(text: str, most: int = MOST_SHOWN) -> str:
+    """A text for messages, in one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[:most] + " ..."
 
 
 def as_numbers(value: Any, where: str) -> Array:

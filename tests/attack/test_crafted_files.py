@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import zipfile
 from itertools import pairwise
@@ -166,13 +167,14 @@ NPZ = {
     "size claimed": (npz({"W1": claim((10**6, 10**6))}), "which is 8000000000000 bytes, but 0 are there"),
     "size of nothing": (npz({"W1": claim((0, 10**12))}), "a matrix of numbers (outputs, inputs) is accepted"),
     "pickle": (npz({"W1": claim((1, 1), "|O", b"\x80\x04N.")}), "is not a readable .npz file"),
+    "spaces": (npz({"W1": np.ones((2, 2)), "W2": np.ones((1, 2)), "activations": np.array("a" + " " * 5000 + "!")}), "is not the name"),
     "bomb": (npz({"W1": claim((10**8,), "|u1", bytes(10**8))}), "which no trained weights do"),
     "zlib": (npz({"W1": np.ones((9, 9))})[:60] + b"\xff" * 20 + npz({"W1": np.ones((9, 9))})[80:], "is not a readable .npz file"),
 }
 
 
-def safetensors(arrays):
-    head, data = {}, b""
+def safetensors(arrays, **metadata):
+    head, data = {"__metadata__": metadata} if metadata else {}, b""
     for name, array in arrays.items():
         head[name] = {"dtype": "F64", "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
         data += array.tobytes()
@@ -181,12 +183,19 @@ def safetensors(arrays):
 
 
 LETTERS = "abcdefghijklmn"
+MANY = ["".join(letters) for letters in itertools.islice(itertools.product("abcdefghij", repeat=3), 400)]
+SPACES = "a" + " " * 5000 + "!"
 SAFETENSORS = {
     "one does not fit": (
         safetensors({**{f"{letter}.weight": np.ones((3, 3)) for letter in LETTERS}, "z.weight": np.ones((5, 7))}),
         "too many ways to try all of them",
     ),
     "long number": (safetensors({"l²" + "1" * 5000 + ".weight": np.ones((2, 2)), "m.weight": np.ones((2, 2))}), "in more than one order"),
+    "many names": (safetensors({f"{name}.weight": np.ones((1, 1)) for name in MANY}), "too many ways to try all of them"),
+    "spaces": (
+        safetensors({"0.weight": np.ones((2, 2)), "1.weight": np.ones((1, 2))}, activation=SPACES),
+        "is not the name of an activation",
+    ),
     "size of nothing": (safetensors({"a.weight": np.ones((0, 10**12))}), "not empty"),
 }
 

@@ -88,15 +88,16 @@ def load_network(
         A torch, Keras 3, ONNX or scikit-learn model, a path (`.onnx`, `.onnx.gz`, `.keras`, `.h5`, `.npz`, `.safetensors`, `.nnet`, `.pt2`, `.pt` of
         TorchScript), or a Network, which is returned unchanged.
     input_shape
-        Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs, a mapping of their names
-        to their shapes.
+        Shape of one point, without the batch axis. Only needed when the model does not say it. Of several inputs of a torch, Keras or ONNX
+        model, a mapping of their names to their shapes.
     inputs
         Where a model has several inputs: the names of those that become inputs of the network, one after the other. A mapping may give
         values to those that are constants, and None to the others. All inputs by default.
     outputs
         Where a model has several outputs: the name, or names, of those that become predictions; all of them by default.
-        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end, "probabilities" for what a scikit-learn classifier
-        gives as `predict_proba`.
+        "logits" stands for what goes into a sigmoid, softmax or log-softmax at the end; of several outputs, those that end in one become
+        predictions, and the others are left out (of a torch model they stay as they are). "probabilities" stands for what a scikit-learn
+        classifier gives as `predict_proba`.
     architecture
         What is done between the layers of a .safetensors or .npz file that holds nothing but weights: the name of an activation ("relu",
         "tanh", "leaky_relu(0.01)", "linear"), or a list with one name for each hidden layer and, if need be, one more for the output.

@@ -67,7 +67,7 @@ class Lowering:
         """operation(builder, *args, **kwargs), or a stand-in when it cannot be lowered."""
         if operation is None:
             return self._report(str(layer), args)
-        if _holds_unknown(args) or _holds_unknown(kwargs):
+        if holds_unknown(args) or holds_unknown(kwargs):
             self._probe(layer, operation, args, kwargs)
             return UNKNOWN
         try:
@@ -77,14 +77,14 @@ class Lowering:
                 return operation(self.builder, *args, **kwargs)
         except Unsupported as reason:
             return self._report(f"{layer} ({reason})", args)
-        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
             if self._problems:
                 return UNKNOWN
             raise NetworkError(_locate(layer, error)) from (None if isinstance(error, DcembedError) else error)
 
     def _probe(self, layer: Layer, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Look for what the layer itself refuses, such as its activation; handlers do so before they look at the shape of their input."""
-        if not args or args[0] is not UNKNOWN or _holds_unknown(args[1:]) or _holds_unknown(kwargs):
+        if not args or args[0] is not UNKNOWN or holds_unknown(args[1:]) or holds_unknown(kwargs):
             return
         try:
             operation(self.builder, as_tensor(np.zeros((1, 1))), *args[1:], **kwargs)
@@ -177,11 +177,12 @@ def find_handler(table: dict[type, Callable[..., Any]], instance: Any, method: s
     return None
 
 
-def _holds_unknown(value: Any) -> bool:
+def holds_unknown(value: Any) -> bool:
+    """Whether `UNKNOWN` is anywhere in an argument of a layer."""
     if isinstance(value, dict):
-        return any(_holds_unknown(item) for item in value.values())
+        return any(holds_unknown(item) for item in value.values())
     if isinstance(value, list | tuple):
-        return any(_holds_unknown(item) for item in value)
+        return any(holds_unknown(item) for item in value)
     return value is UNKNOWN
 
 
@@ -194,5 +195,8 @@ def _check_arguments(operation: Callable[..., Any], args: Sequence[Any], kwargs:
 
 
 def _locate(layer: Layer, error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        reason = str(error).rstrip(".") or "there is none left"
+        return f"At {layer}. Its matrix does not fit into memory: {reason}. Make its input or its windows smaller, or use more memory."
     text = str(error) if isinstance(error, DcembedError) else f"{type(error).__name__}: {error}"
     return f"At {layer}. {text}"

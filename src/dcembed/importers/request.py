@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,7 @@ class Request:
             if name not in known:
                 listed = ", ".join(map(repr, known)) or "none"
                 raise InputError(f"load_network: the {framework} model has no input '{name}'. Its inputs are {listed}.")
+        self.refuse_repeated_inputs(framework)
         needed = tuple(name for name in known if name not in fixed and name not in given)
         order = self.inputs or needed
         left = [name for name in needed if name not in order]
@@ -75,6 +77,12 @@ class Request:
         if not order:
             raise NetworkError(f"The {framework} model has no input that is not a constant. Pass a model that is a function of something.")
         return order
+
+    def refuse_repeated_inputs(self, framework: str) -> None:
+        """Raise InputError if an input is named twice: it would be two columns of a point."""
+        twice = [name for name, count in Counter(self.inputs or ()).items() if count > 1]
+        if twice:
+            raise InputError(f"load_network: inputs has '{twice[0]}' more than once. Name each input of the {framework} model once.")
 
     def refuse_logits(self, kind: str) -> None:
         """Raise InputError if logits are asked of models of this kind, which have no sigmoid, softmax or log-softmax that could be left out."""

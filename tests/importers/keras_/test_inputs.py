@@ -76,11 +76,23 @@ def test_inputs_in_another_order_and_constants():
         ({"outputs": "third"}, r"has no output 'third'\. Its outputs are 'first', 'second'\."),
         ({"inputs": {"a": None, "b": np.zeros(4)}}, r"the value of the input 'b' has shape \(4,\); the Keras model takes \(3,\)"),
         ({"inputs": {"a": None, "b": "text"}}, "numbers are accepted"),
+        ({"inputs": ["a", "b", "a"]}, "inputs has 'a' more than once. Name each input of the Keras model once"),
+        ({"input_shape": {"c": 2}}, "has no input 'c'"),
+        ({"input_shape": {"a": 2, "b": 4}}, r"the input 'b' of the Keras model has shape \(3,\); input_shape says \(4,\)"),
     ],
 )
 def test_what_is_asked_must_be_there(asked, message):
     with pytest.raises(InputError, match=message):
         load_network(pair(), **asked)
+
+
+def test_shapes_by_name():
+    assert load_network(pair(), input_shape={"a": 2, "b": (3,)}).num_inputs == 5
+    free, b = keras.Input((None,), name="free"), keras.Input((3,), name="b")
+    model = keras.Model([free, b], layers.Concatenate()([layers.ReLU()(free), b]))
+    assert load_network(model, input_shape={"free": 4}).num_inputs == 7
+    constant = load_network(model, inputs={"free": 2.0, "b": None}, input_shape={"free": 2})
+    np.testing.assert_allclose(constant(B), np.hstack([np.full((6, 2), 2.0), B]), atol=1e-6)
 
 
 def test_names_of_columns():

@@ -57,6 +57,8 @@ def test_one_number_stands_for_all_entries():
 def test_wrong_inputs():
     with pytest.raises(InputError, match=r"has no input 'w'\. Its inputs are 'x', 'z'\."):
         load_network(two_inputs(), inputs=["x", "w"])
+    with pytest.raises(InputError, match="inputs has 'x' more than once"):
+        load_network(two_inputs(), inputs=["x", "z", "x"])
     with pytest.raises(InputError, match=r"inputs leaves out 'z', which the ONNX model needs.*inputs=\{'x': None, 'z': \.\.\.\}"):
         load_network(two_inputs(), inputs=["x"])
     with pytest.raises(InputError, match=r"the value of the input 'z' has shape \(3,\); the ONNX model takes \(0, 2\)"):

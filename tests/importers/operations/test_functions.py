@@ -218,6 +218,12 @@ def test_products():
         (lambda b, x: ops.threshold(b, x, 0.0, 1.0), "jumps from 1 to 0 at 0"),
         (lambda b, x: ops.shrink(b, x, 0.5, 0.0), "hard shrinkage"),
         (lambda b, x: ops.power(b, x, 40), "exponent 40"),
+        (
+            lambda b, x: ops.power(b, ops.absolute(b, x), -40.5),
+            "as small as 1e-12 to the power -40.5, .* down to -23 are accepted, or add 1e-07",
+        ),
+        (lambda b, x: ops.divide(b, np.ones(1), ops.power(b, x, 40.5)), "to the power -40.5"),
+        (lambda b, x: ops.power(b, x, math.inf), "exponent inf"),
         (lambda b, x: ops.power(b, x, np.array([1.0, 2.0])), "different for different entries"),
         (lambda b, x: ops.power(b, np.asarray(-1.0), x), "not positive"),
         (lambda b, x: ops.divide(b, x, np.array([1.0, 0.0])), "divides by zero"),
@@ -229,3 +235,10 @@ def test_refusals(refused, reason):
     builder = NetworkBuilder((2,))
     with pytest.raises(Unsupported, match=reason):
         refused(builder, builder.input)
+
+
+def test_steep_powers_of_values_that_stay_away_from_zero():
+    builder = NetworkBuilder((1,))
+    value = ops.add(builder, ops.absolute(builder, builder.input), np.asarray(1e-7))
+    network = builder.finish(ops.as_tensor(ops.power(builder, value, -40.5)))
+    np.testing.assert_allclose(network([[0.0], [2.0]]).ravel(), [1e-7**-40.5, (2.0 + 1e-7) ** -40.5])

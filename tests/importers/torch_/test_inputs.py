@@ -86,6 +86,8 @@ def test_shapes_of_several_inputs():
 def test_names_that_are_not_there():
     with pytest.raises(InputError, match="inputs has 'z', but the forward pass of the torch model takes x, y, scale"):
         load_network(Two(), inputs=["x", "z"])
+    with pytest.raises(InputError, match="inputs has 'x' more than once"):
+        load_network(Two(), inputs=["x", "y", "x"])
     with pytest.raises(InputError, match=r"says nothing of 'y'.*inputs=\{'x': None, 'y': value\}"):
         load_network(Two(), inputs=["x"])
     with pytest.raises(InputError, match=r"outputs has 'none', but the torch model returns total, parts\.0, parts\.1"):

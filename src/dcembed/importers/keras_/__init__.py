@@ -30,7 +30,7 @@ from dcembed.network.network import Network
 
 def load(model: Any, request: Request) -> Network:
     """Read a Keras model, or a file of one."""
-    request.allow_only("Keras model", "inputs", "fixed", "outputs")
+    request.allow_only("Keras model", "inputs", "fixed", "outputs", "input_shapes")
     if isinstance(model, Path):
         from dcembed.importers.keras_.files.reading import read_file
 

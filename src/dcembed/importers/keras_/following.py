@@ -14,6 +14,7 @@ from typing import Any
 from dcembed.importers.keras_.backend import keras
 from dcembed.importers.operations import Unsupported
 from dcembed.network.builder import Tensor
+from dcembed.reading import shorten
 
 # Letters of an error of somebody else's code that a message shows.
 MOST_SHOWN = 300
@@ -39,7 +40,7 @@ def follow(call: Callable[..., Any], owner: Any, args: Any, kwargs: Any) -> tupl
             raise
         except Exception as error:
             raise Unsupported(
-                f"has code of its own that cannot be followed ({type(error).__name__}: {_shorten(str(error))}); "
+                f"has code of its own that cannot be followed ({type(error).__name__}: {shorten(str(error), MOST_SHOWN)}); "
                 "write it with layers and keras.ops, or export the model to ONNX"
             ) from None
 
@@ -103,8 +104,3 @@ def _giving_way(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 _LEFT = ("__add__", "__sub__", "__mul__", "__truediv__", "__pow__", "__matmul__")
 _LOCK = threading.RLock()
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MOST_SHOWN else line[:MOST_SHOWN] + " ..."

@@ -14,6 +14,11 @@ from dcembed.network.builder import NetworkBuilder
 Handler = Callable[..., Any]
 
 
+def of_two(function: Callable[..., Value]) -> Handler:
+    """The handler of an operation on two values that has nothing else to say."""
+    return lambda walk, operation, left, right: function(walk.builder, left, right)
+
+
 class Walk(Protocol):
     """The walk through a model."""
 

@@ -101,7 +101,8 @@ def read_inputs(model: Any, request: Request) -> Inputs:
     items, structure = _declared(model)
     fixed = request.fixed or {}
     order = request.choose_inputs("Keras", [item.name for item in items])
-    shaped = [_with_shape(item, request.input_shape, len(order)) if item.name in order else item for item in items]
+    named = [_with_own_shape(item, (request.input_shapes or {}).get(item.name)) for item in items]
+    shaped = [_with_shape(item, request.input_shape, len(order)) if item.name in order else item for item in named]
     _check_types([item for item in shaped if item.name in order])
     valued = [_with_value(item, fixed[item.name]) if item.name in fixed else item for item in shaped]
     sizes = {tensor.shape[0] for tensor in getattr(model, "inputs", None) or []}
@@ -157,6 +158,15 @@ def _check_types(items: Sequence[Input]) -> None:
                 f"The input '{item.name}' of the Keras model has type {item.dtype}, and points are made of floats. Give it a value if it is a "
                 f"constant: load_network(model, inputs={{'{item.name}': ...}}) with None for the others; or load the part of the model behind it."
             )
+
+
+def _with_own_shape(item: Input, shape: Shape | None) -> Input:
+    """The shape that the user gives to an input by its name; one that the model has already is the same."""
+    if shape is None:
+        return item
+    if item.shape is not None and item.shape != shape:
+        raise InputError(f"load_network: the input '{item.name}' of the Keras model has shape {item.shape}; input_shape says {shape}.")
+    return Input(item.name, shape, item.dtype)
 
 
 def _with_shape(item: Input, input_shape: Shape | None, count: int) -> Input:

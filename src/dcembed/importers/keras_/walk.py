@@ -16,7 +16,7 @@ from dcembed.importers.keras_.layers.activations import BY_FUNCTION
 from dcembed.importers.keras_.layers.refusals import find_reason
 from dcembed.importers.keras_.layers.table import LAYERS
 from dcembed.importers.keras_.outputs import Outputs, choose_outputs, name_outputs
-from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, find_handler
+from dcembed.importers.lowering import UNKNOWN, Layer, Lowering, find_handler, holds_unknown
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.importers.request import Request
 from dcembed.network.builder import NetworkBuilder, Tensor
@@ -86,7 +86,7 @@ class ModelWalk:
         """The graph of a model and the structure of its outputs; a model with code of its own is followed."""
         if _is_plain(model, keras.Function):
             return model, model._outputs_struct
-        if _holds_unknown(inputs):
+        if holds_unknown(inputs):
             return None, None
         try:
             return follow(model.call, model, (inputs,), {})
@@ -125,7 +125,7 @@ class ModelWalk:
 
     def _follow(self, operation: Any, args: Any, kwargs: Any) -> Any:
         """Into the code of a layer or model."""
-        if _holds_unknown((args, kwargs)):
+        if holds_unknown((args, kwargs)):
             self._count += 1
             return UNKNOWN
         try:
@@ -212,7 +212,3 @@ def _pair(outputs: Sequence[Any], results: Any) -> list[tuple[int, Any]]:
         # A layer that was refused has one stand-in for all that it gives.
         flat = [UNKNOWN] * len(outputs)
     return [(id(tensor), value) for tensor, value in zip(outputs, flat, strict=True)]
-
-
-def _holds_unknown(arguments: Any) -> bool:
-    return any(value is UNKNOWN for value in keras.tree.flatten(arguments))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -78,7 +77,7 @@ def _contract(builder: NetworkBuilder, one: str, left: Value, other: str, right:
     """The sum over all labels that `result` does not have, of the products of the entries."""
     if not isinstance(left, Tensor) and not isinstance(right, Tensor):
         return np.asarray(np.einsum(f"{one},{other}->{result}", left, right))
-    sizes = _label_sizes((one, shape_of(left)), (other, shape_of(right)), broadcasting)
+    sizes = _label_sizes((one, shape_of(left)), (other, shape_of(right)), broadcasting=broadcasting)
     order = "".join(dict.fromkeys(result + one + other))
     places = {label: index for index, label in enumerate(order)}
     shape = tuple(sizes[label] for label in order)
@@ -95,8 +94,8 @@ def _contract(builder: NetworkBuilder, one: str, left: Value, other: str, right:
     return transform(builder, value, _sums(rows, weights, columns, math.prod(shape_of(value)), target), target)
 
 
-def _label_sizes(*operands_and_flag: Any) -> dict[str, int]:
-    *operands, broadcasting = operands_and_flag
+def _label_sizes(*operands: tuple[str, tuple[int, ...]], broadcasting: bool) -> dict[str, int]:
+    """The size of every label; axes of size 1 fit any other where there is `broadcasting`."""
     sizes: dict[str, int] = {}
     for labels, shape in operands:
         for label, size in zip(labels, shape, strict=True):

@@ -5,6 +5,7 @@ max(a, b) = b + relu(a - b), log(exp(a) + exp(b)) = b + softplus(a - b). Nothing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -79,6 +80,8 @@ def largest_along(builder: NetworkBuilder, value: Value, axis: int, windows: Arr
     """The largest entries along one axis, of several windows: a matrix of positions on that axis, -1 for none; one new position per row."""
     tensor = as_tensor(value)
     axis %= len(tensor.shape)
+    others = math.prod(tensor.shape[:axis]) * math.prod(tensor.shape[axis + 1 :])
+    builder.growth.check(others * windows.size, f"The largest entries of {len(windows)} windows of {windows.shape[1]} places")
     entries = np.moveaxis(np.arange(tensor.affine.num_rows).reshape(tensor.shape), axis, -1)
     chosen = np.where(windows >= 0, entries[..., np.maximum(windows, 0)], -1)
     found = largest(builder, value, chosen.reshape(-1, windows.shape[1]))

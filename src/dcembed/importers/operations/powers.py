@@ -13,7 +13,7 @@ from dcembed.importers.operations.ranges import lower_bound
 from dcembed.importers.operations.structure import Units, read_units
 from dcembed.importers.operations.units import activate, cube
 from dcembed.importers.operations.values import Unsupported, Value
-from dcembed.network.activations import smooth
+from dcembed.network.activations import Activation, smooth
 from dcembed.network.builder import NetworkBuilder, Tensor
 
 # Where a reciprocal, a logarithm or a root is continued in a straight line if nothing is known of its argument. A root of zero is off by half
@@ -22,6 +22,8 @@ LEAST = 1e-12
 LEAST_UNDER_ROOT = 1e-24
 # Powers beyond this one would be many stages deep.
 LARGEST_POWER = 16
+# Digits before the point that a power and its derivatives may have; floats have 308.
+MOST_DIGITS = 300
 
 
 def square(builder: NetworkBuilder, value: Value) -> Value:
@@ -77,7 +79,7 @@ def _inverse_power(builder: NetworkBuilder, units: Units) -> Tensor:
     """1 / (c a^p) = a^(-p) / c."""
     exponent, least = units.activation.parameters
     inside = Tensor(units.before, units.factor.shape)
-    raised = inside if exponent == -1.0 else builder.activate(inside, smooth.power(-exponent, max(least, LEAST)))
+    raised = inside if exponent == -1.0 else builder.activate(inside, _power_above(-exponent, max(least, LEAST)))
     return builder.scale(raised, 1.0 / units.factor)
 
 
@@ -119,7 +121,20 @@ def rsqrt(builder: NetworkBuilder, value: Value) -> Value:
 def _fractional(builder: NetworkBuilder, value: Value, exponent: float, otherwise: float) -> Value:
     if not isinstance(value, Tensor):
         return np.power(np.asarray(value, dtype=np.float64), exponent)
-    return activate(builder, value, smooth.power(exponent, _least(lower_bound(builder, value.affine), otherwise)))
+    return activate(builder, value, _power_above(exponent, _least(lower_bound(builder, value.affine), otherwise)))
+
+
+def _power_above(exponent: float, least: float) -> Activation:
+    """a^exponent from `least` on. What a negative exponent makes of `least`, and the derivatives there, must be numbers."""
+    if not math.isfinite(exponent):
+        raise Unsupported(f"has the exponent {exponent:g}; finite ones are accepted")
+    if (exponent - 2.0) * math.log10(least) > MOST_DIGITS and exponent < 0:
+        enough = 10.0 ** -(MOST_DIGITS // (2.0 - exponent))
+        raise Unsupported(
+            f"raises a value that may be as small as {least:g} to the power {exponent:g}, which is beyond the largest float; exponents "
+            f"down to {2 + math.ceil(MOST_DIGITS / math.log10(least))} are accepted, or add {enough:g} to the value if it is never negative"
+        )
+    return smooth.power(exponent, least)
 
 
 def power(builder: NetworkBuilder, value: Value, exponent: Any) -> Value:

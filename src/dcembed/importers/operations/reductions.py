@@ -114,6 +114,7 @@ def sum_of_squares(builder: NetworkBuilder, value: Value, axes: Axes = None, kee
 def cumulative_sum(builder: NetworkBuilder, value: Value, axis: int, exclusive: bool = False, reverse: bool = False) -> Value:
     """Sums of the entries up to each one along `axis`, without itself if `exclusive`, from the end if `reverse`."""
     size = shape_of(value)[axis]
+    builder.growth.check(size**2, "Sums along an axis")
     matrix = np.tri(size, k=-1 if exclusive else 0)
     matrix = matrix.T if reverse else matrix
     moved = rearrange(builder, value, lambda a: np.moveaxis(a, axis, -1))

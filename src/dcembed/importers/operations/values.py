@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array, Matrix
 from dcembed.network.affine import Affine
 from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.network.growth import num_stored
 
 Value = Tensor | Array
 
@@ -56,7 +57,7 @@ def transform(builder: NetworkBuilder, value: Value, matrix: Matrix, shape: Sequ
 
 
 def pick(builder: NetworkBuilder, value: Tensor, entries: Array, fill: float = 0.0) -> Tensor:
-    """The entries of `value` with these numbers (row-major order), in the shape of `entries`; `fill` where the number is -1."""
+    """The entries of `value` with these numbers (row-major order), in the shape of `entries`; `fill` where a number is negative."""
     size = value.affine.num_rows
     # Before they are copied: what is repeated takes no room until then.
     builder.growth.check(np.size(entries), f"A value of shape {np.shape(entries)}")
@@ -103,6 +104,9 @@ def map_last_axes(builder: NetworkBuilder, value: Value, matrices: Sequence[Matr
     """
     tensor = as_tensor(value)
     lead = tensor.shape[: len(tensor.shape) - len(matrices)]
+    # Few numbers along each axis are many together.
+    count = math.prod(lead) * math.prod(map(num_stored, matrices))
+    builder.growth.check(count, f"A map of the last {len(matrices)} axes of a value of shape {tensor.shape}")
     whole: Matrix = sp.csr_array(matrices[0])
     for matrix in matrices[1:]:
         whole = sp.kron(whole, matrix, format="csr")

@@ -20,6 +20,10 @@ from dcembed.network.activations import find_activation
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.reading import show
 
+# No name with its numbers is longer. A name, and brackets that no character of a name can begin, are read in one pass.
+MOST_CHARACTERS = 100
+_CALL = re.compile(r"([A-Za-z][\w\s-]*)(?:\(([^()]*)\))?")
+
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 
 
@@ -58,7 +62,7 @@ def read_function(text: Any, where: str) -> NamedFunction:
     >>> str(read_function("Leaky-ReLU (0.1)", "architecture"))
     'leaky_relu(0.1)'
     """
-    match = re.fullmatch(r"\s*([A-Za-z][\w\s-]*?)\s*(?:\(([^()]*)\))?\s*", text) if isinstance(text, str) else None
+    match = _CALL.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= MOST_CHARACTERS else None
     name = _NAMES.get(_plain(match[1])) if match else None
     if match is None or name is None:
         raise InputError(f"{where}: {show(text)} is not the name of an activation. Accepted are {', '.join(map(_form, FUNCTIONS))}.")

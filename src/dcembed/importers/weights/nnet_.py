@@ -24,6 +24,7 @@ from dcembed.importers.request import Request
 from dcembed.importers.weights.chain import LINEAR, Chain, Layers, build_chain, evaluate_chain
 from dcembed.importers.weights.named_functions import NamedFunction
 from dcembed.network.network import Network
+from dcembed.reading import shorten
 
 # Letters of a line that a message shows.
 MOST_SHOWN = 40
@@ -73,7 +74,9 @@ class _Lines:
         try:
             values = np.array([float(part) for part in text.rstrip(", \t").split(",")])
         except ValueError:
-            raise self.complain(number, f"expected are {what}, numbers with commas between them, received '{_shorten(text)}'") from None
+            raise self.complain(
+                number, f"expected are {what}, numbers with commas between them, received '{shorten(text, MOST_SHOWN)}'"
+            ) from None
         if counts and values.size not in counts:
             wanted = " or ".join(map(str, dict.fromkeys(counts)))
             raise self.complain(number, f"expected are {what}, {wanted} of them, received {values.size}")
@@ -89,7 +92,7 @@ class _Lines:
         """Raise NetworkError if there are lines left."""
         if self.place < len(self.lines):
             number, text = self.lines[self.place]
-            raise self.complain(number, f"all layers are read, but '{_shorten(text)}' follows")
+            raise self.complain(number, f"all layers are read, but '{shorten(text, MOST_SHOWN)}' follows")
 
 
 def _read_lines(path: Path) -> _Lines:
@@ -99,10 +102,6 @@ def _read_lines(path: Path) -> _Lines:
         text = path.read_text(encoding="latin-1")
     stripped = ((number, line.strip()) for number, line in enumerate(text.splitlines(), start=1))
     return _Lines(path, [(number, line) for number, line in stripped if line and not line.startswith("//")])
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " ..."
 
 
 def _read_sizes(lines: _Lines) -> list[int]:
@@ -115,7 +114,8 @@ def _read_sizes(lines: _Lines) -> list[int]:
         raise lines.complain(lines.lines[1][0], "the sizes of the layers are positive whole numbers, no larger than the file")
     if len(sizes) < 2 or (head[0], head[1], head[2]) != (len(sizes) - 1, sizes[0], sizes[-1]):
         raise lines.complain(
-            number, f"{head[0]:g} layers, {head[1]:g} inputs and {head[2]:g} outputs do not fit the sizes {_shorten(_say(sizes))}"
+            number,
+            f"{head[0]:g} layers, {head[1]:g} inputs and {head[2]:g} outputs do not fit the sizes {shorten(_say(sizes), MOST_SHOWN)}",
         )
     return [int(size) for size in sizes]
 

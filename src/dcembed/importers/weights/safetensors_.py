@@ -25,8 +25,10 @@ from dcembed.network.network import Network
 # Keys of the metadata that may say what is done between the layers.
 STATED = ("activations", "activation", "architecture")
 _HOW = 'write it into the metadata of the file, safetensors.torch.save_file(weights, path, metadata={"activation": "relu"})'
-# Beginnings of chains that are looked at, a fraction of a second's work, and layers that a message lists.
-MOST_STEPS, MOST_SHOWN = 20_000, 20
+# Work of putting layers in order, in groups that are looked at or remembered: a fraction of a second, some tens of megabytes.
+MOST_WORK = 3_000_000
+# Layers that a message lists.
+MOST_SHOWN = 20
 
 
 def load(path: Path, request: Request) -> Network:
@@ -102,23 +104,29 @@ def _chains(groups: list[list[str]], weights: dict[str, Array]) -> tuple[list[li
 
     Two orders are enough to know that there is more than one. The second value tells whether the search came to its end.
     """
-    total, orders, steps = len(weights), list[list[str]](), 0
+    total, orders, work = len(weights), list[list[str]](), 0
     # Each entry: how many of each group are placed, the layer placed last, and the entry before.
     pending: list[_Place] = [_Place((0,) * len(groups), None, None, 0)]
     while pending and len(orders) < 2:
         place = pending.pop()
-        steps += 1
-        if steps > MOST_STEPS:
-            return orders, False
         if place.depth == total:
             orders.append(place.path())
-        for index, group in enumerate(groups):
-            if place.placed[index] < len(group):
-                layer = group[place.placed[index]]
-                if place.layer is None or weights[place.layer].shape[0] == weights[layer].shape[1]:
-                    placed = (*place.placed[:index], place.placed[index] + 1, *place.placed[index + 1 :])
-                    pending.append(_Place(placed, layer, place, place.depth + 1))
+        following = _followers(place, groups, weights)
+        # Each of them remembers a number for every group, so many layers with names of their own are costly long before there are many steps.
+        work += (1 + len(following)) * len(groups)
+        if work > MOST_WORK:
+            return orders, False
+        pending += [place.then(index, layer) for index, layer in following]
     return orders, True
+
+
+def _followers(place: _Place, groups: list[list[str]], weights: dict[str, Array]) -> list[tuple[int, str]]:
+    """The layers that may come next, with the numbers of their groups."""
+    left = [(index, group[placed]) for index, (group, placed) in enumerate(zip(groups, place.placed, strict=True)) if placed < len(group)]
+    if place.layer is None:
+        return left
+    size = weights[place.layer].shape[0]
+    return [(index, layer) for index, layer in left if weights[layer].shape[1] == size]
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,11 @@ class _Place:
     layer: str | None
     before: _Place | None
     depth: int
+
+    def then(self, index: int, layer: str) -> _Place:
+        """The same with one more layer, of the group with this number."""
+        placed = (*self.placed[:index], self.placed[index] + 1, *self.placed[index + 1 :])
+        return _Place(placed, layer, self, self.depth + 1)
 
     def path(self) -> list[str]:
         """The layers from the first to this one."""

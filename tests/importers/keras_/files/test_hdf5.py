@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 
+from dcembed.importers.keras_.files.hdf5_bytes import Bytes
 from dcembed.importers.keras_.files.hdf5_files import arrays_of, read_hdf5
+from dcembed.importers.keras_.files.hdf5_types import ValueType, read_values
 
 h5py = pytest.importorskip("h5py")
 
@@ -77,6 +81,52 @@ def test_other_ways_to_write_are_refused(name):
 def test_the_newer_layout_is_refused():
     with pytest.raises(ValueError, match="newer layout"):
         read_hdf5(written(lambda file: file.__setitem__("a", 1.0), libver="latest"))
+
+
+def texts_in_heap(objects, references):
+    """A heap of texts by their numbers, and references to them."""
+    entries = b"".join(
+        struct.pack("<HHIQ", number, 1, 0, len(text)) + text.ljust(-(-len(text) // 8) * 8, b"\0") for number, text in objects
+    )
+    heap = b"GCOL\1\0\0\0" + struct.pack("<Q", 16 + len(entries)) + entries
+    return Bytes(heap + b"".join(struct.pack("<IQI", 10**9, 0, number) for number in references)), len(heap)
+
+
+REPEATED = {
+    "one text many times": ([(1, b"x" * 40_000)], [1] * 2_000),
+    "many as long as the longest": ([(1, b"x" * 40_000), (2, b"y")], [1] + [2] * 2_000),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_texts_take_no_more_than_the_file(name):
+    objects, references = REPEATED[name]
+    file, place = texts_in_heap(objects, references)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="its arrays have more than"):
+            read_values(file, place, ValueType(None, 16), (len(references),))
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_heap_of_texts_is_walked_once():
+    """Each step visits a place, and a place is visited once; from the front for every text it would be millions of steps."""
+    numbers = range(1, 5_000)
+    file, place = texts_in_heap([(number, b"%d" % number) for number in numbers], reversed(numbers))
+    texts = read_values(file, place, ValueType(None, 16), (len(numbers),))
+    assert [int(text) for text in texts] == list(reversed(numbers))
+    assert len(file.visited) == len(numbers)
+
+
+def test_heaps_that_lie_in_one_another_are_refused():
+    file, place = texts_in_heap([(1, b"x" * 16), (2, b"y" * 16)], [1])
+    inner = bytearray(file.content)
+    inner[32:48] = b"GCOL\1\0\0\0" + struct.pack("<Q", 16 + 32)
+    references = struct.pack("<IQI", 16, 0, 1) + struct.pack("<IQI", 16, 32, 2)
+    with pytest.raises(ValueError, match="in a circle"):
+        read_values(Bytes(bytes(inner[:place]) + references), place, ValueType(None, 16), (2,))
 
 
 def test_damages_are_value_errors():

@@ -12,11 +12,12 @@ MOST_TIMES = 2
 
 @dataclass
 class Bytes:
-    """The content of a file, the places that were visited, and how many bytes were taken as values."""
+    """The content of a file, the places that were visited, how many bytes were taken as values, and what is where in the heaps of texts."""
 
     content: bytes
     visited: set[int] = field(default_factory=set)
     taken: int = 0
+    heaps: dict[int, dict[int, tuple[int, int]]] = field(default_factory=dict)
 
     def take(self, place: int, size: int) -> bytes:
         """So many bytes from a place on."""
@@ -26,10 +27,14 @@ class Bytes:
 
     def take_values(self, place: int, size: int) -> bytes:
         """The same for values; many arrays may lie in the same place, and would be more than the file together."""
+        self.count(size)
+        return self.take(place, size)
+
+    def count(self, size: int) -> None:
+        """Raise ValueError if values of so many bytes more are too many for the file."""
         self.taken += size
         if self.taken > MOST_TIMES * len(self.content):
             raise ValueError(f"its arrays have more than {self.taken} bytes together, in a file of {len(self.content)}")
-        return self.take(place, size)
 
     def number(self, place: int, size: int = 8) -> int:
         """A whole number that is not negative."""

@@ -58,20 +58,36 @@ def read_values(file: Bytes, place: int, kind: ValueType, shape: tuple[int, ...]
     data = file.take_values(place, count * kind.size)
     if kind.dtype is not None:
         return np.frombuffer(data, kind.dtype).reshape(shape).copy()
-    texts = [_read_text(file, place + 16 * number) for number in range(count)]
-    return np.array(texts, dtype=np.bytes_).reshape(shape)
+    texts = [_find_text(file, place + 16 * number) for number in range(count)]
+    # Many may be the same one, and in an array all of them are as long as the longest.
+    file.count(count * max((size for _, size in texts), default=0))
+    return np.array([file.take(start, size) for start, size in texts], dtype=np.bytes_).reshape(shape)
 
 
-def _read_text(file: Bytes, place: int) -> bytes:
-    """A text of variable length lies in a global heap: its length, the place of the heap, and its number there."""
+def _find_text(file: Bytes, place: int) -> tuple[int, int]:
+    """Where a text of variable length is, and its size. It lies in a global heap: its length, the place of the heap, and its number there."""
     length, heap, number = file.number(place, 4), file.number(place + 4), file.number(place + 12, 4)
     if length == 0:
-        return b""
+        return 0, 0
+    if heap not in file.heaps:
+        file.heaps[heap] = _read_heap(file, heap)
+    if number not in file.heaps[heap]:
+        raise ValueError("a text is not where it should be")
+    start, size = file.heaps[heap][number]
+    return start, min(size, length)
+
+
+def _read_heap(file: Bytes, heap: int) -> dict[int, tuple[int, int]]:
+    """Where the objects of a global heap are, and their sizes, by their numbers."""
     file.expect(heap, b"GCOL\1")
     end, here = heap + file.number(heap + 8), heap + 16
+    objects: dict[int, tuple[int, int]] = {}
     while here + 16 <= end:
-        size = file.number(here + 8)
-        if file.number(here, 2) == number:
-            return file.take(here + 16, min(size, length))
-        here += 16 + -(-size // 8) * 8
-    raise ValueError("a text is not where it should be")
+        # Heaps that lie in one another would be walked again and again.
+        file.visit(here)
+        number, size = file.number(here, 2), file.number(here + 8)
+        if number:
+            objects.setdefault(number, (here + 16, size))
+        # What is free has the number 0, and its size counts its own beginning.
+        here += 16 + -(-size // 8) * 8 if number else max(size, 16)
+    return objects

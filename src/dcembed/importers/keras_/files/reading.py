@@ -19,6 +19,7 @@ from dcembed.importers.keras_.files.config import Cleaning, clean_model
 from dcembed.importers.keras_.files.legacy import modernize
 from dcembed.importers.keras_.files.sizes import Limits, limits_of
 from dcembed.importers.keras_.files.weights import Weights, load_weights, make_initializer, read_weights
+from dcembed.reading import shorten
 
 DESCRIPTION, WEIGHTS = "config.json", "model.weights.h5"
 # Letters of what Keras says of a file that a message shows.
@@ -35,8 +36,9 @@ def read_file(path: Path) -> tuple[Any, Limits]:
     except DcembedError:
         raise
     except (*DAMAGES, RecursionError) as error:
+        reason = shorten(str(error), MOST_SHOWN) or "no reason is given"
         raise NetworkError(
-            f"{path} cannot be read: {type(error).__name__}: {_shorten(error)}. It is damaged, or of another kind; save the model again with "
+            f"{path} cannot be read: {type(error).__name__}: {reason}. It is damaged, or of another kind; save the model again with "
             "model.save('name.keras'), or open it yourself and pass the live model."
         ) from error
 
@@ -77,8 +79,3 @@ def _with_weights(model: Any, weights: Weights, name: str, path: Path) -> Any:
         raise NetworkError(f"The Keras model in {path} was saved before it had weights. Build and train it, then save it.")
     load_weights(model, weights, name)
     return model
-
-
-def _shorten(error: BaseException) -> str:
-    text = " ".join(str(error).split()) or "no reason is given"
-    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " ..."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.importers import operations as ops
-from dcembed.importers.keras_.handlers import Handler, Walk
+from dcembed.importers.keras_.handlers import Handler, Walk, of_two
 from dcembed.importers.keras_.layers.activations import relu, softmax, sparse_plus, squareplus
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.activations import find_activation
@@ -18,10 +18,6 @@ from dcembed.network.builder import NetworkBuilder
 def _one(function: Callable[..., Value], *names: str) -> Handler:
     """A function of one value; `names` are attributes of the operation that go with it."""
     return lambda walk, operation, value: function(walk.builder, value, *(getattr(operation, name) for name in names))
-
-
-def _two(function: Callable[..., Value]) -> Handler:
-    return lambda walk, operation, left, right: function(walk.builder, left, right)
 
 
 def _table(name: str) -> Handler:
@@ -71,18 +67,18 @@ def _like(number: float) -> Handler:
 
 
 ELEMENTWISE: dict[str, Handler] = {
-    "numpy.Add": _two(ops.add),
-    "numpy.Subtract": _two(ops.subtract),
-    "numpy.Multiply": _two(ops.multiply),
-    "numpy.Divide": _two(ops.divide),
-    "numpy.TrueDivide": _two(ops.divide),
-    "numpy.Power": _two(ops.power),
-    "numpy.Maximum": _two(ops.maximum),
-    "numpy.Minimum": _two(ops.minimum),
-    "numpy.Fmax": _two(ops.maximum),
-    "numpy.Fmin": _two(ops.minimum),
-    "numpy.Logaddexp": _two(_log_add_exp),
-    "numpy.Hypot": _two(_hypotenuse),
+    "numpy.Add": of_two(ops.add),
+    "numpy.Subtract": of_two(ops.subtract),
+    "numpy.Multiply": of_two(ops.multiply),
+    "numpy.Divide": of_two(ops.divide),
+    "numpy.TrueDivide": of_two(ops.divide),
+    "numpy.Power": of_two(ops.power),
+    "numpy.Maximum": of_two(ops.maximum),
+    "numpy.Minimum": of_two(ops.minimum),
+    "numpy.Fmax": of_two(ops.maximum),
+    "numpy.Fmin": of_two(ops.minimum),
+    "numpy.Logaddexp": of_two(_log_add_exp),
+    "numpy.Hypot": of_two(_hypotenuse),
     "numpy.Negative": _one(ops.negate),
     "numpy.Abs": _one(ops.absolute),
     "numpy.Absolute": _one(ops.absolute),

@@ -9,14 +9,10 @@ import numpy as np
 
 from dcembed.importers import operations as ops
 from dcembed.importers.keras_.backend import keras
-from dcembed.importers.keras_.handlers import Handler, Walk
+from dcembed.importers.keras_.handlers import Handler, Walk, of_two
 from dcembed.importers.keras_.layers.normalizations import normalize
 from dcembed.importers.operations import Unsupported, Value
 from dcembed.network.builder import NetworkBuilder
-
-
-def _two(function: Callable[..., Value]) -> Handler:
-    return lambda walk, operation, left, right: function(walk.builder, left, right)
 
 
 def _reduce(function: Callable[..., Value]) -> Handler:
@@ -172,11 +168,11 @@ REDUCTIONS: dict[str, Handler] = {
 }
 
 PRODUCTS: dict[str, Handler] = {
-    "numpy.Matmul": _two(ops.matmul),
+    "numpy.Matmul": of_two(ops.matmul),
     "numpy.Dot": _dot,
-    "numpy.Vdot": _two(lambda builder, left, right: ops.total(builder, ops.multiply(builder, left, right))),
+    "numpy.Vdot": of_two(lambda builder, left, right: ops.total(builder, ops.multiply(builder, left, right))),
     "numpy.Tensordot": _tensordot,
-    "numpy.Outer": _two(_outer),
+    "numpy.Outer": of_two(_outer),
     "numpy.Einsum": _einsum,
     "nn.DotProductAttention": _attention,
     "nn.BatchNorm": _batch_norm,

@@ -50,7 +50,7 @@ def _repeat_vector(walk: Walk, layer: Any, value: Value) -> Value:
     return ops.rearrange(walk.builder, value, lambda a: np.repeat(a[:, None], layer.n, axis=1))
 
 
-def _pads(layer: Any, amounts: Any, num_axes: int) -> list[tuple[int, int]]:
+def _pads(layer: Any, amounts: Any) -> list[tuple[int, int]]:
     """A pair for every axis; layers of one axis of places have a single pair."""
     pairs = [amounts] if np.ndim(amounts) == 1 else list(amounts)
     places = [(int(before), int(after)) for before, after in pairs]
@@ -59,11 +59,11 @@ def _pads(layer: Any, amounts: Any, num_axes: int) -> list[tuple[int, int]]:
 
 
 def _zero_padding(walk: Walk, layer: Any, value: Value) -> Value:
-    return ops.pad(walk.builder, value, _pads(layer, layer.padding, len(ops.shape_of(value))))
+    return ops.pad(walk.builder, value, _pads(layer, layer.padding))
 
 
 def _cropping(walk: Walk, layer: Any, value: Value) -> Value:
-    cuts = _pads(layer, layer.cropping, len(ops.shape_of(value)))
+    cuts = _pads(layer, layer.cropping)
     if any(before + after >= size for (before, after), size in zip(cuts[1:], ops.shape_of(value)[1:], strict=True)):
         raise Unsupported(f"crops all of a value of shape {ops.shape_of(value)}")
     return ops.pad(walk.builder, value, [(-before, -after) for before, after in cuts])

@@ -70,6 +70,7 @@ def read_arguments(model: nn.Module, request: Request) -> Arguments:
     for name in (*names, *fixed):
         if name not in known:
             raise InputError(f"load_network: inputs has '{name}', but the forward pass of the torch model takes {', '.join(known)}.")
+    request.refuse_repeated_inputs("torch")
     left = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL and p.name not in (*names, *fixed)]
     if left:
         raise InputError(
