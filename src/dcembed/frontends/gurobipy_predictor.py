@@ -106,7 +106,7 @@ def embed_predictor(
     given = None if output_vars is None else _read_outputs(output_vars, shape)
     scores, output, added = _add_outputs(gp_model, shape, given, reading, rules, f"{name}." if name else "")
     labels = (input_vars.index, input_vars.columns) if hasattr(input_vars, "columns") and hasattr(input_vars, "index") else None
-    embedded = PredictorConstr(gp_model, predictor, network, batch, entries, scores, output, added, meaning, labels, name or "")
+    embedded = PredictorConstr(gp_model, predictor, reading, batch, entries, scores, output, added, labels, name or "")
     registry(gp_model).append(embedded)
     adopt(gp_model)
     if verbose:

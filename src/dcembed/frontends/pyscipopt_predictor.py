@@ -16,11 +16,10 @@ from dcembed.frontends.classes import class_rules
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
-from dcembed.frontends.output_type import OutputType, read_predictor
+from dcembed.frontends.output_type import Reading, read_predictor
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.pyscipopt_classes import Added, add_outputs
 from dcembed.frontends.pyscipopt_plugin import hook, register, unregister
-from dcembed.network.network import Network
 from dcembed.reading import as_name, as_number, require
 
 
@@ -74,7 +73,7 @@ def add_predictor_constr(
         given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
         check_variables(given, pyscipopt.Variable)
     scores, output, added = add_outputs(scip_model, shape, given, rules, reading, unique_naming_prefix or "")
-    predictor_constr = PredictorConstr(predictor, network, batch, entries, scores, output, added, meaning)
+    predictor_constr = PredictorConstr(predictor, reading, batch, entries, scores, output, added)
     register(scip_model, predictor_constr)
     return predictor_constr
 
@@ -99,20 +98,20 @@ class PredictorConstr:
     def __init__(
         self,
         predictor: Any,
-        network: Network,
+        reading: Reading,
         batch: Batch,
         entries: Array,
         scores: Array,
         output: Array,
         added: Added,
-        output_type: OutputType,
     ) -> None:
         self.predictor = predictor
-        self.network = network
+        self.network = reading.network
         self.input = entries
         self.scores = scores
         self.output = output
-        self.output_type = output_type
+        self.output_type = reading.output_type
+        self._reading = reading
         self._batch = batch
         self._added = added
         self._point: tuple[Array, Array] | None = None
@@ -130,7 +129,7 @@ class PredictorConstr:
     def get_error(self, eps: float | None = None) -> Array:
         """|f(input) - output| at that point, shape (k, n_out), where f is what the user's model says now; with `eps`, entries above it are printed."""
         inputs, outputs = self._values()
-        return prediction_error(predict_outputs(self.predictor, self.network, inputs, self.output_type), outputs, eps)
+        return prediction_error(predict_outputs(self.predictor, self._reading, inputs), outputs, eps)
 
     def remove(self) -> None:
         """Take the network out of the model, and the constraints of its classes. Its variables stay, as free ones."""

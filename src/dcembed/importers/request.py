@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dcembed.errors import InputError, NetworkError
+from dcembed.network.builder import Head
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Request:
         Whether the predictions are to be what goes into the last sigmoid, softmax or log-softmax.
     architecture
         What is done with the weights of a file that holds nothing else: the names of the activations between its layers.
+    heads
+        The answer to `logits`, which the adapter writes down: what each output ended in, in order; None for one that is as it was.
     """
 
     input_shape: tuple[int, ...] | None = None
@@ -38,6 +41,7 @@ class Request:
     logits: bool = False
     architecture: Any = None
     input_shapes: Mapping[str, tuple[int, ...]] | None = None
+    heads: list[Head | None] = field(default_factory=list)
 
     def allow_only(self, kind: str, *names: str) -> None:
         """Raise InputError if something is asked for that models of this kind do not know."""

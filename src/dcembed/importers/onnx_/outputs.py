@@ -19,7 +19,7 @@ def choose_outputs(graph: onnx.GraphProto, request: Request) -> tuple[Nodes, tup
     """The nodes, and the names of the values that become predictions."""
     nodes = [_without_labels(node) for node in graph.node]
     if request.logits:
-        return _choose_logits(graph, nodes)
+        return _choose_logits(graph, nodes, request)
     names = tuple(str(proto.name) for proto in graph.output) if request.outputs is None else request.outputs
     if not names:
         raise InputError("The ONNX model has no output. Name values that it computes: load_network(model, outputs=[...]).")
@@ -58,16 +58,19 @@ def _makes(nodes: Sequence[onnx.NodeProto], name: str, kind: str) -> bool:
     return any(node.op_type == kind and name in node.output for node in nodes)
 
 
-def _choose_logits(graph: onnx.GraphProto, nodes: Nodes) -> tuple[Nodes, tuple[str, ...]]:
+def _choose_logits(graph: onnx.GraphProto, nodes: Nodes, request: Request) -> tuple[Nodes, tuple[str, ...]]:
     """Outputs that do not end in such a function, such as labels, are left out. One may have that name itself."""
     if any(proto.name == "logits" for proto in graph.output):
+        request.heads[:] = [None]
         return nodes, ("logits",)
     found: list[str] = []
+    request.heads.clear()
     for proto in graph.output:
         cut = find_logits(graph, nodes, proto.name)
         if cut is not None:
-            nodes, name = cut
-            found.append(name)
+            nodes = cut.nodes
+            found.append(cut.logits)
+            request.heads.append(cut.head)
     if not found:
         raise InputError(
             f'load_network: outputs="logits" does not apply: no output of the ONNX model ({_list(graph)}) ends in a sigmoid, softmax or '
