@@ -69,7 +69,8 @@ def add_predictor_constr(
     given: dict[str, Any] = {"name": name, "verbose": verbose, "output_type": output_type, "epsilon": epsilon}
     registered = find_registered(predictor)
     if registered is not None:
-        passed = {key: value for key, value in given.items() if value not in (None, "", False)}
+        # A margin of 0 is given, though it equals False.
+        passed = {key: value for key, value in given.items() if value is not None and value is not False and value != ""}
         return registered(gp_model, predictor, input_vars, output_vars, **passed, **keywords)
     return embed_predictor(gp_model, predictor, input_vars, output_vars, **given, **keywords)
 
