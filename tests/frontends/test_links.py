@@ -150,8 +150,23 @@ class TwoHeads(torch.nn.Module):
 
 @pytest.mark.parametrize("other", [torch.nn.Softmax(-1), torch.nn.Sigmoid(), torch.nn.ReLU()])
 def test_no_class_of_several_outputs(other):
-    with pytest.raises(InputError, match=r"has 2 outputs, which end in softmax, .*\. Pass a model of one of these outputs"):
+    with pytest.raises(InputError, match=r"ends in several functions \(softmax.*\. Pass a model that ends in one"):
         read_predictor(TwoHeads(other), "classification")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["live", "file", "keras"])
+def test_no_class_of_several_softmaxes_in_one_output(kind, tmp_path):
+    predictor = torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.Unflatten(1, (2, 3)), torch.nn.Softmax(-1), torch.nn.Flatten())
+    if kind == "file":
+        torch.onnx.export(predictor, (torch.zeros(1, 2),), str(tmp_path / "net.onnx"), dynamo=False)
+        predictor = tmp_path / "net.onnx"
+    if kind == "keras":
+        layers = keras.layers
+        predictor = keras.Sequential([keras.Input((2,)), layers.Dense(6), layers.Reshape((2, 3)), layers.Softmax(), layers.Flatten()])
+    with pytest.raises(InputError, match=r"ends in several functions \(softmax\)"):
+        read_predictor(predictor, "classification")
+    assert read_predictor(predictor, "probability").output_type == "regular"
 
 
 def test_probabilities_beside_something_else():

@@ -21,7 +21,7 @@ def find_link(predictor: Any) -> Link | None:
 
 
 def load_scores(predictor: Any) -> tuple[Network, tuple[Head | None, ...]]:
-    """What goes into the softmax or logistic function at the end of a model, and which one each output has; else its outputs, and none.
+    """What goes into the softmax or logistic function at the end of a model, and which ones there are; else its outputs, and none.
 
     Models of all frameworks are read so, live or in files; a classifier of scikit-learn is its scores anyway, and a `Network` is what it is.
     """

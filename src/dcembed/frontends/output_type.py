@@ -104,9 +104,9 @@ def _is_argmax(scores: Network, heads: tuple[Head | None, ...]) -> bool:
         return False
     if len(heads) > 1:
         raise InputError(
-            f"add_predictor_constr: output_type='classification', but the model has {len(heads)} outputs, which end in "
-            f"{', '.join(head or 'no such function' for head in heads)}, and no class of all of them. Pass a model of one of these outputs, "
-            "or output_type='raw' and compare the scores in constraints."
+            f"add_predictor_constr: output_type='classification', but the model ends in several functions "
+            f"({', '.join(dict.fromkeys(head or 'none of a classifier' for head in heads))}), and has no class of all of them. Pass a model that "
+            "ends in one, or output_type='raw' and compare the scores in constraints."
         )
     if not heads and scores.num_outputs == 1:
         raise InputError(

@@ -128,7 +128,7 @@ def load_network(
 
 
 def load_logits(model: Any) -> tuple[Network, tuple[Head | None, ...]]:
-    """What `load_network` gives for outputs="logits", and the function that each output ended in; None for one that ended in none."""
+    """What `load_network` gives for outputs="logits", and the functions that its outputs ended in; None for one that ended in none."""
     request = Request(logits=True)
     return _load(model, request), tuple(request.heads)
 

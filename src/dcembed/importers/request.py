@@ -31,7 +31,8 @@ class Request:
     architecture
         What is done with the weights of a file that holds nothing else: the names of the activations between its layers.
     heads
-        The answer to `logits`, which the adapter writes down: what each output ended in, in order; None for one that is as it was.
+        The answer to `logits`, which the adapter writes down: the functions that the outputs ended in, in order; None for an output
+        that is as it was.
     """
 
     input_shape: tuple[int, ...] | None = None

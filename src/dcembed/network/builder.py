@@ -42,14 +42,14 @@ class Tensor:
         Without the batch axis.
     logits
         What went into the logistic function or softmax that gave this value, entry for entry; None for other values.
-    head
-        Which function that was.
+    heads
+        Which functions those were, one for each of the softmaxes side by side, one for all sigmoids together; empty for other values.
     """
 
     affine: Affine
     shape: tuple[int, ...]
     logits: Tensor | None = None
-    head: Head | None = None
+    heads: tuple[Head, ...] = ()
 
 
 class NetworkBuilder:
@@ -233,7 +233,7 @@ class NetworkBuilder:
         if math.prod(sizes) != total:
             raise NetworkError(f"A reshape to {tuple(shape)} does not hold the {total} entries of shape {value.shape}.")
         logits = value.logits if value.logits is None else self.reshape(value.logits, sizes)
-        return Tensor(value.affine, tuple(sizes), logits, value.head)
+        return Tensor(value.affine, tuple(sizes), logits, value.heads)
 
     def finish(self, output: Tensor) -> Network:
         """The network with `output`, flattened, as its predictions. Stages that it does not use are dropped."""

@@ -127,9 +127,11 @@ def test_head_is_dropped():
         value = ops.reshape(builder, head(builder, inside), (3,))
         dropped = ops.drop_head(builder, value)
         assert dropped.shape == (3,)
-        assert ops.head_of(value) == kind
+        assert ops.heads_of(value) == (kind,)
         np.testing.assert_allclose(builder.finish(dropped)([1.0, 2.0, 3.0]), [2.0, 4.0, 6.0])
-    assert ops.drop_head(builder, inside) is ops.head_of(inside) is None
+    assert ops.drop_head(builder, inside) is None
+    assert ops.heads_of(inside) == ()
+    assert ops.heads_of(ops.softmax(builder, inside, 0)) == ("softmax",) * 3
     assert ops.drop_head(builder, ops.negate(builder, ops.sigmoid(builder, inside))) is None
 
 

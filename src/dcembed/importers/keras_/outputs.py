@@ -55,5 +55,5 @@ def find_logits(builder: NetworkBuilder, values: Sequence[Value], outputs: Outpu
             f'load_network: outputs="logits" does not apply: no output of the Keras model ({names}) ends in a sigmoid, softmax or log-softmax. '
             "Leave outputs out."
         )
-    request.heads[:] = [ops.head_of(value) for value in values if ops.head_of(value) is not None]
+    request.heads[:] = [head for value in values for head in ops.heads_of(value)]
     return list(found)

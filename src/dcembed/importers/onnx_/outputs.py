@@ -11,6 +11,7 @@ from dcembed.importers.onnx_.double import FLOAT_TYPES
 from dcembed.importers.onnx_.heads import find_logits
 from dcembed.importers.onnx_.inputs import type_name
 from dcembed.importers.request import Request
+from dcembed.network.builder import Head
 
 Nodes = list[onnx.NodeProto]
 
@@ -77,6 +78,14 @@ def _choose_logits(graph: onnx.GraphProto, nodes: Nodes, request: Request) -> tu
             "log-softmax. Leave outputs out, or name the values that you want."
         )
     return nodes, tuple(found)
+
+
+def side_by_side(heads: Sequence[Head | None], shapes: Sequence[tuple[int, ...]]) -> list[Head | None]:
+    """The heads, more than one of those that stand side by side: a softmax is along one axis, and a value may have others beside it."""
+    several = [
+        head in ("softmax", "log_softmax") and sum(size > 1 for size in shape) > 1 for head, shape in zip(heads, shapes, strict=True)
+    ]
+    return [item for head, more in zip(heads, several, strict=True) for item in (head,) * (2 if more else 1)]
 
 
 def _list(graph: onnx.GraphProto) -> str:

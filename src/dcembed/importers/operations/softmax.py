@@ -45,15 +45,19 @@ def drop_head(builder: NetworkBuilder, value: Value) -> Tensor | None:
     return value.logits if isinstance(value, Tensor) else None
 
 
-def head_of(value: Value) -> Head | None:
-    """Which of these functions it was."""
-    return value.head if isinstance(value, Tensor) else None
+def heads_of(value: Value) -> tuple[Head, ...]:
+    """Which of these functions those were, one for each softmax and one for all sigmoids."""
+    return value.heads if isinstance(value, Tensor) else ()
 
 
 def _along(builder: NetworkBuilder, value: Tensor, axis: int, rows: Callable[[NetworkBuilder, Tensor], Value], head: Head) -> Tensor:
     moved = select(builder, value, lambda a: np.moveaxis(a, axis, -1))
     result = reshape(builder, rows(builder, builder.reshape(moved, (-1, moved.shape[-1]))), moved.shape)
-    return dataclasses.replace(select(builder, as_tensor(result), lambda a: np.moveaxis(a, -1, axis)), logits=value, head=head)
+    return dataclasses.replace(
+        select(builder, as_tensor(result), lambda a: np.moveaxis(a, -1, axis)),
+        logits=value,
+        heads=(head,) * (value.affine.num_rows // value.shape[axis]),
+    )
 
 
 def _softmax_rows(builder: NetworkBuilder, value: Tensor) -> Value:

@@ -66,7 +66,7 @@ def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor], request: Reque
             'load_network: outputs="logits" asks for what goes into a last sigmoid, softmax or log-softmax, but the torch model does not '
             "end in one. Leave it out."
         )
-    request.heads[:] = [ops.head_of(value) for value in values]
+    request.heads[:] = [head for value in values for head in ops.heads_of(value) or (None,)]
     return [value if head is None else head for value, head in zip(values, dropped, strict=True)]
 
 
