@@ -15,11 +15,12 @@ from sklearn.neural_network import MLPClassifier
 from tests.frontends.learned import classifier, linear_classifier, named_pipeline
 from tests.frontends.tools import TOOLS, Gurobi, Scip
 
-from dcembed import load_network
+from dcembed import build_mlp, load_network
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.frontends.classes import MARGIN, class_rules, classes_of
 from dcembed.frontends.gurobipy_ import extract
 from dcembed.frontends.gurobipy_optimize import find_start
+from dcembed.frontends.pyscipopt_predictor import registry
 
 # What scikit-learn must say where the outputs are demanded to be these.
 DEMANDS = [
@@ -190,6 +191,62 @@ def test_a_probability_that_is_used_otherwise_is_refused_by_name(tool):
         embedded = host.embed(classifier("two"), x, output_type="probability")
         with pytest.raises(InputError, match=rf"probability.*{message}"):
             use(host, np.array(embedded.output.tolist(), dtype=object)[0, 0], x[0])
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_variable_is_the_probability_of_one_score(tool):
+    """Each score would have the bounds of the probability, but nothing would make them equal."""
+    linear = build_mlp([[[0.0, 0.0]]], [[0.5]])
+
+    def two_classifiers(host, x, p):
+        host.embed(classifier("two"), x, [p], output_type="probability")
+        host.embed(classifier("two"), x[::-1], [p], output_type="probability")
+
+    def two_rows(host, x, p):
+        host.embed(classifier("two"), [x, x[::-1]], [[p], [p]], output_type="probability")
+
+    def another_network(host, x, p):
+        host.embed(classifier("two"), x, [p], output_type="probability")
+        host.embed(linear, x, [p])
+
+    for embed, message in (
+        (two_classifiers, "belongs to several scores"),
+        (two_rows, "belongs to several scores"),
+        (another_network, "is an output of another network"),
+    ):
+        host = tool()
+        x = [host.var(-1.0, 1.0) for _ in range(2)]
+        embed(host, x, host.var(0.05, 0.95))
+        with pytest.raises(InputError, match=rf"probability.*{message}.*a variable of its own"):
+            host.minimize(x[0])
+
+
+def test_scip_takes_no_point_with_another_probability():
+    host = Scip()
+    x = [host.var(-1.0, 1.0) for _ in range(2)]
+    embedded = host.embed(classifier("two"), x, output_type="probability")
+    score = float(embedded.network(np.zeros((1, 2)))[0, 0])
+    right = float(classifier("two").predict_proba(np.zeros((1, 2)))[0, 1])
+    for probability, holds in ((right, True), (right + 0.01, False)):
+        point = host.model.createOrigSol()
+        host.model.setSolVal(point, embedded.scores[0, 0], score)
+        host.model.setSolVal(point, embedded.output[0, 0], probability)
+        assert host.model.checkSol(point, original=True) == holds
+
+
+def test_remove_of_classes_after_a_solve_is_done_whole_or_not_at_all():
+    host = Scip()
+    x = [host.var(-1.0, 1.0) for _ in range(2)]
+    embedded = host.embed(classifier("two"), x, output_type="classification")
+    host.minimize(x[0])
+    with pytest.raises(InputError, match=r"remove: SCIP is in the stage SOLVED.*Nothing was changed\. Call scip\.freeTransform\(\)"):
+        embedded.remove()
+    host.model.freeTransform()
+    assert registry(host.model) == [embedded]
+    embedded.remove()
+    assert registry(host.model) == []
+    names = [constraint.name for constraint in host.model.getConss()]
+    assert not [name for name in names if name.startswith(("p_one_class", "p_leads"))]
 
 
 @pytest.mark.parametrize("tool", TOOLS)

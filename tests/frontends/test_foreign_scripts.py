@@ -145,6 +145,7 @@ def test_a_registered_function_gets_the_predictors_of_its_class(monkeypatch):
     register_predictor_constr(torch.nn.Sequential, lambda model, predictor, inputs, outputs, **keywords: (predictor, keywords))
     net = torch.nn.Sequential(torch.nn.Linear(2, 1))
     assert host.embed(net, None, name="n", float_type=float) == (net, {"name": "n", "float_type": float})
+    assert host.embed(net, None, epsilon=0, output_type="classification")[1] == {"epsilon": 0, "output_type": "classification"}
 
 
 # A script of PySCIPOpt-ML: samples of water that are made drinkable, each as cheaply as possible.

@@ -94,15 +94,86 @@ def test_every_form_means_the_same(form, end, tmp_path):
         if (given, end) == ("probability", "log_softmax"):
             continue
         reading = read_predictor(predictor, given)
-        np.testing.assert_allclose(predict_outputs(predictor, reading.network, POINTS, reading.output_type), outputs, atol=1e-5)
+        np.testing.assert_allclose(predict_outputs(predictor, reading, POINTS), outputs, atol=1e-5)
         if reading.is_direct:
             np.testing.assert_allclose(reading.network(POINTS), outputs, atol=1e-5)
         else:
             np.testing.assert_allclose(reading.network(POINTS), scores, atol=1e-5)
+    assert load_scores(predictor)[1] == (end,)
     # One that only bounds are on is exact: it stays a function of its score.
     assert end == "log_softmax" or read_predictor(predictor, "probability").output_type == (
         "probability" if end == "sigmoid" else "regular"
     )
+
+
+def test_a_saturated_softmax_is_no_sigmoid():
+    """Where scores are large both are 0 or 1, but not everywhere."""
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Softmax(1)).double()
+    with torch.no_grad():
+        net[0].weight.copy_(torch.tensor([[-0.05, 0.0], [0.05, 0.0]]))
+        net[0].bias.copy_(torch.tensor([30.0, -35.0]))
+    reading = read_predictor(net, "probability")
+    assert reading.output_type == "regular"
+    point = np.array([[640.0, 0.0]])
+    np.testing.assert_allclose(reading.network(point), softmax([[-2.0, -3.0]], axis=1), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["live", "file", "keras"])
+def test_several_sigmoids_are_labels_and_no_choice_among_them(kind, tmp_path):
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Sigmoid()).double()
+    with torch.no_grad():
+        net[0].weight.copy_(torch.tensor([[0.1, 0.0], [0.0, 0.1], [0.1, 0.1]]))
+        net[0].bias.copy_(torch.tensor([2.0, 1.0, -1.0]))
+    predictor = net
+    if kind == "file":
+        predictor = tmp_path / "net.onnx"
+        torch.onnx.export(net, (torch.zeros(1, 2, dtype=torch.float64),), str(predictor), dynamo=False)
+    if kind == "keras":
+        predictor = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, activation="sigmoid")])
+        predictor.set_weights([net[0].weight.detach().numpy().T, net[0].bias.detach().numpy()])
+    reading = read_predictor(predictor, "classification")
+    assert not reading.argmax
+    np.testing.assert_array_equal(predict_outputs(predictor, reading, POINTS[:1]), [[1.0, 1.0, 0.0]])
+
+
+class TwoHeads(torch.nn.Module):
+    """A class, and something else beside it."""
+
+    def __init__(self, other):
+        super().__init__()
+        self.body, self.other = torch_model("softmax").body, other
+
+    def forward(self, x):
+        return torch.softmax(self.body(x), dim=-1), self.other(self.body(x))
+
+
+@pytest.mark.parametrize("other", [torch.nn.Softmax(-1), torch.nn.Sigmoid(), torch.nn.ReLU()])
+def test_no_class_of_several_outputs(other):
+    with pytest.raises(InputError, match=r"ends in several functions \(softmax.*\. Pass a model that ends in one"):
+        read_predictor(TwoHeads(other), "classification")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["live", "file", "keras"])
+def test_no_class_of_several_softmaxes_in_one_output(kind, tmp_path):
+    predictor = torch.nn.Sequential(torch.nn.Linear(2, 6), torch.nn.Unflatten(1, (2, 3)), torch.nn.Softmax(-1), torch.nn.Flatten())
+    if kind == "file":
+        torch.onnx.export(predictor, (torch.zeros(1, 2),), str(tmp_path / "net.onnx"), dynamo=False)
+        predictor = tmp_path / "net.onnx"
+    if kind == "keras":
+        layers = keras.layers
+        predictor = keras.Sequential([keras.Input((2,)), layers.Dense(6), layers.Reshape((2, 3)), layers.Softmax(), layers.Flatten()])
+    with pytest.raises(InputError, match=r"ends in several functions \(softmax\)"):
+        read_predictor(predictor, "classification")
+    assert read_predictor(predictor, "probability").output_type == "regular"
+
+
+def test_probabilities_beside_something_else():
+    with pytest.raises(InputError, match="gives no probabilities, or not in all of its outputs"):
+        read_predictor(TwoHeads(torch.nn.ReLU()), "probability")
+    # A softmax and a sigmoid are embedded as they are.
+    assert read_predictor(TwoHeads(torch.nn.Sigmoid()), "probability").output_type == "regular"
 
 
 def test_logarithms_are_no_probabilities():

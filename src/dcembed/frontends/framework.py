@@ -11,18 +11,19 @@ from scipy.special import expit
 
 from dcembed.arrays import Array
 from dcembed.frontends.classes import classes_of
-from dcembed.frontends.links import find_link, is_sklearn_classifier, is_sklearn_regressor, load_scores
-from dcembed.frontends.output_type import OutputType
+from dcembed.frontends.links import is_sklearn_classifier, is_sklearn_regressor, load_scores
+from dcembed.frontends.output_type import OutputType, Reading
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 
 
-def predict_outputs(predictor: Any, network: Network, points: Array, output_type: OutputType) -> Array:
+def predict_outputs(predictor: Any, reading: Reading, points: Array) -> Array:
     """The outputs (k, n_out) at `points` (k, n_in), in the order of the features, by the model's own `predict` where it has one.
 
     A model without it is read anew, and compared with its framework as at every load, so weights that were changed are seen; so is one that
     takes categories where the network has an input for each. A file, and a `Network`, is what it was when it was embedded.
     """
+    network, output_type = reading.network, reading.output_type
     if _takes_points(predictor, network):
         if is_sklearn_classifier(predictor) and output_type not in ("raw", "regular"):
             return _by_classifier(predictor, network, points, output_type)
@@ -31,7 +32,7 @@ def predict_outputs(predictor: Any, network: Network, points: Array, output_type
     current = network if isinstance(predictor, Network | str | Path) else _read_again(predictor, output_type)
     values = current(points)
     if output_type == "classification":
-        return classes_of(values, _is_argmax(predictor, current))
+        return classes_of(values, reading.argmax)
     return expit(values) if output_type == "probability" else values
 
 
@@ -39,10 +40,6 @@ def _read_again(predictor: Any, output_type: OutputType) -> Network:
     if output_type == "probabilities":
         return load_network(predictor, outputs="probabilities")
     return load_network(predictor) if output_type == "regular" else load_scores(predictor)[0]
-
-
-def _is_argmax(predictor: Any, scores: Network) -> bool:
-    return scores.num_outputs > 1 and find_link(predictor) not in ("logistic", "sign")
 
 
 def _takes_points(predictor: Any, network: Network) -> bool:

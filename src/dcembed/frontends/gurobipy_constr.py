@@ -18,9 +18,8 @@ from dcembed.frontends.gurobipy_classes import Added, as_entries
 from dcembed.frontends.gurobipy_entries import write_entries
 from dcembed.frontends.gurobipy_model import adopt, release
 from dcembed.frontends.gurobipy_state import registry
-from dcembed.frontends.output_type import OutputType
+from dcembed.frontends.output_type import Reading
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
-from dcembed.network.network import Network
 
 
 class PredictorConstr:
@@ -42,23 +41,23 @@ class PredictorConstr:
         self,
         gp_model: gp.Model,
         predictor: Any,
-        network: Network,
+        reading: Reading,
         batch: Batch,
         entries: Array,
         scores: gp.MVar,
         output: gp.MVar,
         added: Added,
-        output_type: OutputType,
         labels: tuple[Any, Any] | None,
         name: str,
     ) -> None:
         self.gp_model = gp_model
         self.predictor = predictor
-        self.network = network
+        self.network = reading.network
         self.scores = scores
         self.output = output
-        self.output_type = output_type
+        self.output_type = reading.output_type
         self.name = name
+        self._reading = reading
         self._batch = batch
         self._entries = entries
         self._added = added
@@ -112,7 +111,7 @@ class PredictorConstr:
     def get_error(self, eps: float | None = None) -> Array:
         """|f(input) - output| at the solution, shape (k, n_out), where f is what the user's model says now; with `eps`, entries above it are printed."""
         inputs, outputs = self._values()
-        return prediction_error(predict_outputs(self.predictor, self.network, inputs, self.output_type), outputs, eps)
+        return prediction_error(predict_outputs(self.predictor, self._reading, inputs), outputs, eps)
 
     def print_stats(self, abbrev: bool = False, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""

@@ -69,7 +69,8 @@ def add_predictor_constr(
     given: dict[str, Any] = {"name": name, "verbose": verbose, "output_type": output_type, "epsilon": epsilon}
     registered = find_registered(predictor)
     if registered is not None:
-        passed = {key: value for key, value in given.items() if value not in (None, "", False)}
+        # A margin of 0 is given, though it equals False.
+        passed = {key: value for key, value in given.items() if value is not None and value is not False and value != ""}
         return registered(gp_model, predictor, input_vars, output_vars, **passed, **keywords)
     return embed_predictor(gp_model, predictor, input_vars, output_vars, **given, **keywords)
 
@@ -106,7 +107,7 @@ def embed_predictor(
     given = None if output_vars is None else _read_outputs(output_vars, shape)
     scores, output, added = _add_outputs(gp_model, shape, given, reading, rules, f"{name}." if name else "")
     labels = (input_vars.index, input_vars.columns) if hasattr(input_vars, "columns") and hasattr(input_vars, "index") else None
-    embedded = PredictorConstr(gp_model, predictor, network, batch, entries, scores, output, added, meaning, labels, name or "")
+    embedded = PredictorConstr(gp_model, predictor, reading, batch, entries, scores, output, added, labels, name or "")
     registry(gp_model).append(embedded)
     adopt(gp_model)
     if verbose:

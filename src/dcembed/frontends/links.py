@@ -6,7 +6,8 @@ import sys
 from typing import Any, Literal, cast
 
 from dcembed.errors import InputError
-from dcembed.importers import load_network, sklearn_link
+from dcembed.importers import load_logits, load_network, sklearn_link
+from dcembed.network.builder import Head
 from dcembed.network.network import Network
 
 # Classes follow from the largest score ("softmax", "normalized", "largest") or from signs ("logistic", "sign"); "largest" and "sign" have no
@@ -19,18 +20,18 @@ def find_link(predictor: Any) -> Link | None:
     return cast(Link | None, sklearn_link(predictor)) if is_sklearn_classifier(predictor) else None
 
 
-def load_scores(predictor: Any) -> tuple[Network, bool]:
-    """What goes into the softmax or logistic function at the end of a model, and whether there is one; else its outputs.
+def load_scores(predictor: Any) -> tuple[Network, tuple[Head | None, ...]]:
+    """What goes into the softmax or logistic function at the end of a model, and which ones there are; else its outputs, and none.
 
     Models of all frameworks are read so, live or in files; a classifier of scikit-learn is its scores anyway, and a `Network` is what it is.
     """
     if isinstance(predictor, Network) or is_sklearn(predictor):
-        return load_network(predictor), False
+        return load_network(predictor), ()
     try:
-        return load_network(predictor, outputs="logits"), True
+        return load_logits(predictor)
     except InputError:
         # There is no such function, or the model cannot be read, which is then said.
-        return load_network(predictor), False
+        return load_network(predictor), ()
 
 
 def is_sklearn(predictor: Any) -> bool:

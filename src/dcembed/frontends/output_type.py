@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-from scipy.special import expit
-
 from dcembed.errors import InputError
 from dcembed.frontends.links import Link, find_link, is_sklearn, is_sklearn_classifier, load_scores
 from dcembed.importers import load_network
+from dcembed.network.builder import Head
 from dcembed.network.network import Network
 from dcembed.reading import as_name
 
@@ -21,6 +19,9 @@ OutputType = Literal["regular", "raw", "classification", "probability", "probabi
 # What gurobi-ml and PySCIPOpt-ML call the plain values of a model that is no classifier.
 _PLAIN = (None, "regression", "regular")
 _PROBABILITY = ("probability", "probability_1")
+# Functions of single scores, each of which says one of two classes or a label by its sign.
+_BY_SIGN: tuple[Head, ...] = ("sigmoid", "log_sigmoid", "binary")
+_LOGARITHMS: tuple[Head, ...] = ("log_softmax", "log_sigmoid")
 _CHOICES = (
     "output_type='classification' for the class (one binary for two classes or a label, one-hot binaries for more), "
     "'probability' for the probabilities, 'raw' for the scores before the softmax or logistic function"
@@ -70,37 +71,50 @@ def read_predictor(predictor: Any, given: object) -> Reading:
 
 def _read_network(predictor: Any, given: object) -> Reading:
     """A model of another framework, whose last function says whether it has probabilities."""
-    scores, linked = load_scores(predictor)
+    scores, heads = load_scores(predictor)
     if given == "raw":
-        return Reading(scores, "raw" if linked else "regular")
+        return Reading(scores, "raw" if heads else "regular")
     if given == "classification":
-        return Reading(scores, "classification", _is_argmax(scores, linked))
-    values = load_network(predictor) if linked else None
-    if values is None:
-        raise InputError(
-            f"add_predictor_constr: output_type='{given}', but a {type(predictor).__name__} gives no probabilities. Pass a classifier, "
-            "or output_type='raw' and bound the scores."
-        )
-    points = np.random.default_rng(0).normal(size=(8, values.num_inputs))
-    if np.allclose(values(points), expit(scores(points)), atol=1e-9):
-        return Reading(scores, "probability")
-    if (values(points) < 0).any():
+        return Reading(scores, "classification", _is_argmax(scores, heads))
+    if not heads or None in heads:
+        raise _no_probabilities(predictor, given)
+    if set(heads) & set(_LOGARITHMS):
         raise InputError(
             f"add_predictor_constr: output_type='{given}', but the model gives logarithms of probabilities. Leave output_type out and bound "
             "these: p >= 0.9 is log(p) >= log(0.9)."
         )
+    if set(heads) == {"sigmoid"}:
+        return Reading(scores, "probability")
+    values = load_network(predictor)
+    # Outputs that end in no such function have no scores.
+    if values.num_outputs != scores.num_outputs and "binary" not in heads:
+        raise _no_probabilities(predictor, given)
     return Reading(values, "regular")
 
 
-def _is_argmax(scores: Network, linked: bool) -> bool:
-    if scores.num_outputs > 1:
-        return True
-    if not linked:
+def _no_probabilities(predictor: Any, given: object) -> InputError:
+    return InputError(
+        f"add_predictor_constr: output_type='{given}', but a {type(predictor).__name__} gives no probabilities, or not in all of its outputs. "
+        "Pass a classifier, or output_type='raw' and bound the scores."
+    )
+
+
+def _is_argmax(scores: Network, heads: tuple[Head | None, ...]) -> bool:
+    if heads and all(head in _BY_SIGN for head in heads):
+        return False
+    if len(heads) > 1:
+        raise InputError(
+            f"add_predictor_constr: output_type='classification', but the model ends in several functions "
+            f"({', '.join(dict.fromkeys(head or 'none of a classifier' for head in heads))}), and has no class of all of them. Pass a model that "
+            "ends in one, or output_type='raw' and compare the scores in constraints."
+        )
+    if not heads and scores.num_outputs == 1:
         raise InputError(
             "add_predictor_constr: output_type='classification' for a network with a single output: where one class ends and the other "
             "begins, at 0 (a logit) or at 0.5, is not known. Use output_type='raw' and an indicator constraint on the output."
         )
-    return False
+    # A single score that is called a logit by the model itself has two classes; a softmax of one has one.
+    return scores.num_outputs > 1 or None not in heads
 
 
 def _read_classifier(predictor: Any, link: Link, given: object) -> Reading:

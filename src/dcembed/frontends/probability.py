@@ -98,6 +98,12 @@ def _check_use(program: Program, embeddings: Sequence[Embedding], columns: Array
     for indices in inside:
         if used[indices].any():
             _refuse(program, indices[used[indices]][0], "is in an indicator, a quadratic constraint or the input of a network")
+    outputs = np.concatenate([item.outputs.reshape(-1) for item in embeddings] or [columns[:0]])
+    if used[outputs].any():
+        _refuse(program, outputs[used[outputs]][0], "is an output of another network, or a score, as well; give each a variable of its own")
+    found, counts = np.unique(columns, return_counts=True)
+    if (counts > 1).any():
+        _refuse(program, found[counts > 1][0], "belongs to several scores; give each row and each predictor a variable of its own")
     if program.integer[columns].any():
         _refuse(program, columns[program.integer[columns]][0], "is an integer variable")
 

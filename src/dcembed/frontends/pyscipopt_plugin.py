@@ -103,13 +103,15 @@ def register(scip: pyscipopt.Model, predictor: Predictor) -> None:
     shared.predictors.append(predictor)
 
 
-def unregister(predictor: Predictor) -> pyscipopt.Model | None:
-    """Take a predictor out of its model, and say which that was; without any, SCIP solves as if dcembed had never been there."""
-    for scip, shared in _HOOKS.items():
-        if any(other is predictor for other in shared.predictors):
-            shared.predictors[:] = [other for other in shared.predictors if other is not predictor]
-            return scip
-    return None
+def model_of(predictor: Predictor) -> pyscipopt.Model | None:
+    """The model that a predictor is embedded in."""
+    return next((scip for scip, shared in _HOOKS.items() if any(other is predictor for other in shared.predictors)), None)
+
+
+def unregister(scip: pyscipopt.Model, predictor: Predictor) -> None:
+    """Take a predictor out of a model; without any, SCIP solves as if dcembed had never been there."""
+    predictors = hook(scip).predictors
+    predictors[:] = [other for other in predictors if other is not predictor]
 
 
 def runs_in_scip(run: Callable[[pyscipopt.Model], Result]) -> Callable[[pyscipopt.Model], Result]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyscipopt
+from scipy.special import expit
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
@@ -16,11 +17,10 @@ from dcembed.frontends.classes import class_rules
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.foreign_keywords import ignore_foreign
 from dcembed.frontends.framework import predict_outputs
-from dcembed.frontends.output_type import OutputType, read_predictor
+from dcembed.frontends.output_type import Reading, read_predictor
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities
 from dcembed.frontends.pyscipopt_classes import Added, add_outputs
-from dcembed.frontends.pyscipopt_plugin import hook, register, unregister
-from dcembed.network.network import Network
+from dcembed.frontends.pyscipopt_plugin import hook, model_of, register, unregister
 from dcembed.reading import as_name, as_number, require
 
 
@@ -74,7 +74,7 @@ def add_predictor_constr(
         given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
         check_variables(given, pyscipopt.Variable)
     scores, output, added = add_outputs(scip_model, shape, given, rules, reading, unique_naming_prefix or "")
-    predictor_constr = PredictorConstr(predictor, network, batch, entries, scores, output, added, meaning)
+    predictor_constr = PredictorConstr(predictor, reading, batch, entries, scores, output, added)
     register(scip_model, predictor_constr)
     return predictor_constr
 
@@ -99,20 +99,20 @@ class PredictorConstr:
     def __init__(
         self,
         predictor: Any,
-        network: Network,
+        reading: Reading,
         batch: Batch,
         entries: Array,
         scores: Array,
         output: Array,
         added: Added,
-        output_type: OutputType,
     ) -> None:
         self.predictor = predictor
-        self.network = network
+        self.network = reading.network
         self.input = entries
         self.scores = scores
         self.output = output
-        self.output_type = output_type
+        self.output_type = reading.output_type
+        self._reading = reading
         self._batch = batch
         self._added = added
         self._point: tuple[Array, Array] | None = None
@@ -130,14 +130,21 @@ class PredictorConstr:
     def get_error(self, eps: float | None = None) -> Array:
         """|f(input) - output| at that point, shape (k, n_out), where f is what the user's model says now; with `eps`, entries above it are printed."""
         inputs, outputs = self._values()
-        return prediction_error(predict_outputs(self.predictor, self.network, inputs, self.output_type), outputs, eps)
+        return prediction_error(predict_outputs(self.predictor, self._reading, inputs), outputs, eps)
 
     def remove(self) -> None:
         """Take the network out of the model, and the constraints of its classes. Its variables stay, as free ones."""
-        scip = unregister(self)
-        if scip is not None:
-            for constraint in self._added.constraints:
-                scip.delCons(constraint)
+        scip = model_of(self)
+        if scip is None:
+            return
+        if self._added.constraints and scip.getStageName() != "PROBLEM":
+            raise InputError(
+                f"remove: SCIP is in the stage {scip.getStageName()}, in which the constraints of the classes cannot be taken out. Nothing was "
+                "changed. Call scip.freeTransform() after a solve, then remove()."
+            )
+        unregister(scip, self)
+        for constraint in self._added.constraints:
+            scip.delCons(constraint)
 
     def print_stats(self, file: Any = None) -> None:
         """Print what was embedded and what was added to the model."""
@@ -170,15 +177,18 @@ class PredictorConstr:
 
     @property
     def variables(self) -> list[Any]:
-        """Those of the inputs, one per term, then those of the predictions."""
-        return [*self._batch.variables, *np.asarray(self.scores, dtype=object).reshape(-1)]
+        """Those of the inputs, one per term, then those of the predictions and of the probabilities that belong to them."""
+        parts = [self.scores, self.output] if self.output_type == "probability" else [self.scores]
+        return [*self._batch.variables, *(variable for part in parts for variable in np.asarray(part, dtype=object).reshape(-1))]
 
     def holds(self, value: Callable[[Any], float], tolerance: float) -> bool:
-        """Whether the scores are the predictions where `value` gives the values of variables."""
+        """Whether scores are the predictions, and probabilities those of the scores, where `value` gives the values of variables."""
         values = np.array([value(variable) for variable in self.variables], dtype=np.float64)
         inputs, outputs = np.split(values, [len(self._batch.variables)])
-        error = np.abs(self.network(self._batch.values(inputs)).reshape(-1) - outputs)
-        return bool((error <= tolerance * np.maximum(1.0, np.abs(outputs))).all())
+        expected = self.network(self._batch.values(inputs)).reshape(-1)
+        if self.output_type == "probability":
+            expected = np.concatenate([expected, expit(outputs[: expected.size])])
+        return bool((np.abs(expected - outputs) <= tolerance * np.maximum(1.0, np.abs(outputs))).all())
 
     def _values(self) -> tuple[Array, Array]:
         if self._point is None:

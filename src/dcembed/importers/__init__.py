@@ -17,6 +17,7 @@ from dcembed.importers.lowering import parse_input_shape, parse_input_shapes
 from dcembed.importers.request import Request
 from dcembed.importers.trees import why_not_trees
 from dcembed.importers.weights.arrays_ import save_network
+from dcembed.network.builder import Head
 from dcembed.network.network import Network
 from dcembed.reading import as_names
 
@@ -124,7 +125,16 @@ def load_network(
       layer 1, '1': Hardshrink (jumps by 0.5 at 0.5 (hard shrinkage); only continuous functions can be embedded, such as soft shrinkage)
     ...
     """
-    request = _read_request(input_shape, inputs, outputs, architecture)
+    return _load(model, _read_request(input_shape, inputs, outputs, architecture))
+
+
+def load_logits(model: Any) -> tuple[Network, tuple[Head | None, ...]]:
+    """What `load_network` gives for outputs="logits", and the functions that its outputs ended in; None for one that ended in none."""
+    request = Request(logits=True)
+    return _load(model, request), tuple(request.heads)
+
+
+def _load(model: Any, request: Request) -> Network:
     if isinstance(model, Network):
         request.allow_only("Network")
         request.refuse_logits("Network")

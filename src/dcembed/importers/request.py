@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dcembed.errors import InputError, NetworkError
+from dcembed.network.builder import Head
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class Request:
         Whether the predictions are to be what goes into the last sigmoid, softmax or log-softmax.
     architecture
         What is done with the weights of a file that holds nothing else: the names of the activations between its layers.
+    heads
+        The answer to `logits`, which the adapter writes down: the functions that the outputs ended in, in order; None for an output
+        that is as it was.
     """
 
     input_shape: tuple[int, ...] | None = None
@@ -39,6 +43,7 @@ class Request:
     logits: bool = False
     architecture: Any = None
     input_shapes: Mapping[str, tuple[int, ...]] | None = None
+    heads: list[Head | None] = field(default_factory=list)
 
     def allow_only(self, kind: str, *names: str) -> None:
         """Raise InputError if something is asked for that models of this kind do not know."""

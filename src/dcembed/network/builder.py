@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +25,10 @@ from dcembed.reading import as_numbers, as_whole, check_places, require, require
 # More than any network has, and than memory holds.
 MOST_INPUTS = 2**31 - 1
 
+# Functions that a classifier ends in. "sigmoid" and "log_sigmoid" are of every entry by itself, "binary" is 1 - p and p of one logit,
+# and "classes" are other probabilities of which the class has the largest, such as sigmoids over their sum.
+Head = Literal["sigmoid", "softmax", "log_softmax", "log_sigmoid", "binary", "classes"]
+
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
@@ -37,11 +42,14 @@ class Tensor:
         Without the batch axis.
     logits
         What went into the logistic function or softmax that gave this value, entry for entry; None for other values.
+    heads
+        Which functions those were, one for each of the softmaxes side by side, one for all sigmoids together; empty for other values.
     """
 
     affine: Affine
     shape: tuple[int, ...]
     logits: Tensor | None = None
+    heads: tuple[Head, ...] = ()
 
 
 class NetworkBuilder:
@@ -224,7 +232,8 @@ class NetworkBuilder:
             sizes[sizes.index(-1)] = total // rest if rest else 0
         if math.prod(sizes) != total:
             raise NetworkError(f"A reshape to {tuple(shape)} does not hold the {total} entries of shape {value.shape}.")
-        return Tensor(value.affine, tuple(sizes), value.logits if value.logits is None else self.reshape(value.logits, sizes))
+        logits = value.logits if value.logits is None else self.reshape(value.logits, sizes)
+        return Tensor(value.affine, tuple(sizes), logits, value.heads)
 
     def finish(self, output: Tensor) -> Network:
         """The network with `output`, flattened, as its predictions. Stages that it does not use are dropped."""

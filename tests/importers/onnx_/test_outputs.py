@@ -10,7 +10,7 @@ pytest.importorskip("onnx")
 from onnx import TensorProto
 
 from dcembed.errors import InputError, UnsupportedLayerError
-from dcembed.importers import load_network
+from dcembed.importers import load_logits, load_network
 
 from .models import ML, draw, make, node, run_reference
 
@@ -78,7 +78,8 @@ def test_labels_are_refused_and_probabilities_are_chosen():
     network = load_network(model, outputs="z")
     np.testing.assert_allclose(network(points), np.stack([1 - share, share], axis=1), rtol=1e-9)
     assert [str(kind) for kind in network.activations] == ["sigmoid"]
-    scores = load_network(model, outputs="logits")
+    scores, heads = load_logits(model)
+    assert heads == ("classes",)
     assert scores.num_hidden == 0
     np.testing.assert_allclose(scores(points)[:, 1], points @ [1.0, 2.0, 3.0] + 0.5)
 
@@ -100,6 +101,20 @@ HEADS = {
     "log-softmax written out": [node("ReduceLogSumExp", "h", "t", axes=[1]), node("Sub", "h t")],
     "sigmoid written out": [node("Neg", "h", "n"), node("Exp", "n", "e"), node("Add", "e one", "d"), node("Div", "one d")],
     "both classes": [node("Sigmoid", "h", "s"), node("Sub", "one s", "o"), node("Concat", "o s", axis=1)],
+    "logarithm of a sigmoid": [node("Sigmoid", "h", "s"), node("Log", "s")],
+}
+KINDS = {
+    "Softmax": "softmax",
+    "Sigmoid": "sigmoid",
+    "LogSoftmax": "log_softmax",
+    "behind a reshape": "softmax",
+    "logarithm": "log_softmax",
+    "softmax written out": "softmax",
+    "softmax written out with care": "softmax",
+    "log-softmax written out": "log_softmax",
+    "sigmoid written out": "sigmoid",
+    "both classes": "binary",
+    "logarithm of a sigmoid": "log_sigmoid",
 }
 
 
@@ -109,7 +124,8 @@ def test_logits(name):
     names = {item for entry in nodes for item in entry.input}
     constants = {"W": W, "shape": np.array([0, 2, 2]), "a": np.array([1]), "one": np.array(1.0)}
     model = make(nodes, constants={key: value for key, value in constants.items() if key in names})
-    network = load_network(model, outputs="logits")
+    network, heads = load_logits(model)
+    assert heads == (KINDS[name],)
     points = draw(network)
     assert network.num_hidden == 0
     np.testing.assert_allclose(network(points), points @ W, rtol=1e-12)
@@ -120,7 +136,9 @@ def test_logits(name):
 
 def test_an_output_with_that_name():
     model = make([node("MatMul", "x W", "logits"), node("Softmax", "logits", "p")], constants={"W": W}, outputs=("p", "logits"))
-    assert load_network(model, outputs="logits").num_hidden == 0
+    network, heads = load_logits(model)
+    assert network.num_hidden == 0
+    assert heads == (None,)
 
 
 def test_outputs_that_are_constants():

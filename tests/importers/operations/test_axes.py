@@ -123,12 +123,15 @@ def test_masked_softmax(low):
 def test_head_is_dropped():
     builder = NetworkBuilder((1, 3))
     inside = builder.scale(builder.input, 2.0)
-    for head in (ops.softmax, ops.log_softmax, ops.sigmoid):
+    for head, kind in ((ops.softmax, "softmax"), (ops.log_softmax, "log_softmax"), (ops.sigmoid, "sigmoid")):
         value = ops.reshape(builder, head(builder, inside), (3,))
         dropped = ops.drop_head(builder, value)
         assert dropped.shape == (3,)
+        assert ops.heads_of(value) == (kind,)
         np.testing.assert_allclose(builder.finish(dropped)([1.0, 2.0, 3.0]), [2.0, 4.0, 6.0])
     assert ops.drop_head(builder, inside) is None
+    assert ops.heads_of(inside) == ()
+    assert ops.heads_of(ops.softmax(builder, inside, 0)) == ("softmax",) * 3
     assert ops.drop_head(builder, ops.negate(builder, ops.sigmoid(builder, inside))) is None
 
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from dcembed.errors import InputError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import load_network  # noqa: E402
+from dcembed.importers import load_logits, load_network  # noqa: E402
 from importers.torch_.comparing import load_script  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -69,3 +69,4 @@ def test_logits(tmp_path):
     script = torch.jit.script(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1), nn.Sigmoid()))
     for network in load_script(script, tmp_path, outputs="logits"):
         assert [activation.name for activation in network.activations] == ["tanh"]
+    assert load_logits(script)[1] == ("sigmoid",)

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from dcembed.errors import ImportMismatchError, NetworkError  # noqa: E402
-from dcembed.importers import load_network  # noqa: E402
+from dcembed.importers import load_logits, load_network  # noqa: E402
 from importers.torch_.comparing import assert_same  # noqa: E402
 from importers.torch_.constructions import Apply  # noqa: E402
 
@@ -31,8 +31,9 @@ class Alone(nn.Module):
 
 def test_second_try():
     assert_same(load_network(Alone()), Alone(), (3,))
-    logits = load_network(Alone(), outputs="logits")
+    logits, heads = load_logits(Alone())
     assert logits.widths == (4,)
+    assert heads == ("softmax",)
 
 
 def test_second_try_that_does_not_help():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dcembed.errors import ImportMismatchError, InputError, NetworkError
-from dcembed.importers import load_network, save_network
+from dcembed.importers import load_logits, load_network, save_network
 from dcembed.importers.weights.named_functions import FUNCTIONS, NamedFunction, read_function
 
 from ..models import draw_layers
@@ -133,6 +133,7 @@ def test_check_values_tell_another_architecture(tmp_path, kind, precision):
 def test_logits(tmp_path, kind):
     path = write(kind, tmp_path, ["relu", "tanh", "sigmoid"])
     np.testing.assert_allclose(load_network(path, outputs="logits")(POINTS), forward(relu, np.tanh, same), atol=1e-9)
+    assert load_logits(path)[1] == ("sigmoid",)
     with pytest.raises(InputError, match=r"ends with linear\. Leave it out"):
         load_network(write(kind, tmp_path, "relu"), outputs="logits")
 

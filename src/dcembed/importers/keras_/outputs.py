@@ -46,7 +46,7 @@ def join(builder: NetworkBuilder, values: Sequence[Value]) -> Tensor:
     return ops.as_tensor(ops.concat(builder, flat, 0) if len(flat) > 1 else flat[0])
 
 
-def find_logits(builder: NetworkBuilder, values: Sequence[Value], outputs: Outputs) -> list[Value]:
+def find_logits(builder: NetworkBuilder, values: Sequence[Value], outputs: Outputs, request: Request) -> list[Value]:
     """What goes into the sigmoid, softmax or log-softmax at the end of each output that has one."""
     found = [logits for value in values if (logits := ops.drop_head(builder, value)) is not None]
     if not found:
@@ -55,4 +55,5 @@ def find_logits(builder: NetworkBuilder, values: Sequence[Value], outputs: Outpu
             f'load_network: outputs="logits" does not apply: no output of the Keras model ({names}) ends in a sigmoid, softmax or log-softmax. '
             "Leave outputs out."
         )
+    request.heads[:] = [head for value in values for head in ops.heads_of(value)]
     return list(found)

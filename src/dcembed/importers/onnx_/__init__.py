@@ -25,10 +25,10 @@ from dcembed.importers.onnx_.functions import inline
 from dcembed.importers.onnx_.graph import Placed, all_nodes, names_taken, order_nodes
 from dcembed.importers.onnx_.inputs import Inputs, read_inputs
 from dcembed.importers.onnx_.operators import ACCEPTED
-from dcembed.importers.onnx_.outputs import choose_outputs
+from dcembed.importers.onnx_.outputs import choose_outputs, side_by_side
 from dcembed.importers.onnx_.patterns import replace_patterns
 from dcembed.importers.onnx_.walk import Values, Walk, walk_nodes
-from dcembed.importers.operations import as_tensor, select
+from dcembed.importers.operations import as_tensor, select, shape_of
 from dcembed.importers.request import Request
 from dcembed.network.growth import Growth, growth_of
 from dcembed.network.network import Network
@@ -62,6 +62,8 @@ def load(source: Any, request: Request) -> Network:
     lowering.raise_problems()
     _check_shapes(model)
     results = [_result(values, name) for name in model.outputs]
+    if request.logits:
+        request.heads[:] = side_by_side(request.heads, [shape_of(result) for result in results])
     network = replace(lowering.finish(_join(lowering, results)), input_names=model.inputs.names)
     return check(network, model.forward(), "ONNX model")
 

@@ -11,6 +11,7 @@ from dcembed.importers.onnx_.double import FLOAT_TYPES
 from dcembed.importers.onnx_.heads import find_logits
 from dcembed.importers.onnx_.inputs import type_name
 from dcembed.importers.request import Request
+from dcembed.network.builder import Head
 
 Nodes = list[onnx.NodeProto]
 
@@ -19,7 +20,7 @@ def choose_outputs(graph: onnx.GraphProto, request: Request) -> tuple[Nodes, tup
     """The nodes, and the names of the values that become predictions."""
     nodes = [_without_labels(node) for node in graph.node]
     if request.logits:
-        return _choose_logits(graph, nodes)
+        return _choose_logits(graph, nodes, request)
     names = tuple(str(proto.name) for proto in graph.output) if request.outputs is None else request.outputs
     if not names:
         raise InputError("The ONNX model has no output. Name values that it computes: load_network(model, outputs=[...]).")
@@ -58,22 +59,33 @@ def _makes(nodes: Sequence[onnx.NodeProto], name: str, kind: str) -> bool:
     return any(node.op_type == kind and name in node.output for node in nodes)
 
 
-def _choose_logits(graph: onnx.GraphProto, nodes: Nodes) -> tuple[Nodes, tuple[str, ...]]:
+def _choose_logits(graph: onnx.GraphProto, nodes: Nodes, request: Request) -> tuple[Nodes, tuple[str, ...]]:
     """Outputs that do not end in such a function, such as labels, are left out. One may have that name itself."""
     if any(proto.name == "logits" for proto in graph.output):
+        request.heads[:] = [None]
         return nodes, ("logits",)
     found: list[str] = []
+    request.heads.clear()
     for proto in graph.output:
         cut = find_logits(graph, nodes, proto.name)
         if cut is not None:
-            nodes, name = cut
-            found.append(name)
+            nodes = cut.nodes
+            found.append(cut.logits)
+            request.heads.append(cut.head)
     if not found:
         raise InputError(
             f'load_network: outputs="logits" does not apply: no output of the ONNX model ({_list(graph)}) ends in a sigmoid, softmax or '
             "log-softmax. Leave outputs out, or name the values that you want."
         )
     return nodes, tuple(found)
+
+
+def side_by_side(heads: Sequence[Head | None], shapes: Sequence[tuple[int, ...]]) -> list[Head | None]:
+    """The heads, more than one of those that stand side by side: a softmax is along one axis, and a value may have others beside it."""
+    several = [
+        head in ("softmax", "log_softmax") and sum(size > 1 for size in shape) > 1 for head, shape in zip(heads, shapes, strict=True)
+    ]
+    return [item for head, more in zip(heads, several, strict=True) for item in (head,) * (2 if more else 1)]
 
 
 def _list(graph: onnx.GraphProto) -> str:

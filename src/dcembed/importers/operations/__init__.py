@@ -85,7 +85,7 @@ from dcembed.importers.operations.reductions import (
     variance,
 )
 from dcembed.importers.operations.resizing import resize
-from dcembed.importers.operations.softmax import drop_head, log_softmax, softmax, softmin
+from dcembed.importers.operations.softmax import drop_head, heads_of, log_softmax, softmax, softmin
 from dcembed.importers.operations.sorting import sort
 from dcembed.importers.operations.units import activate, relu
 from dcembed.importers.operations.values import (
@@ -146,6 +146,7 @@ __all__ = [
     "glu",
     "group_norm",
     "hard_sigmoid",
+    "heads_of",
     "index",
     "is_above",
     "is_below",

@@ -15,7 +15,7 @@ from dcembed.importers.operations.extremes import log_sum_exp_of
 from dcembed.importers.operations.powers import exp
 from dcembed.importers.operations.rearranging import reshape, stack, take, where
 from dcembed.importers.operations.values import Unsupported, Value, as_tensor, select
-from dcembed.network.builder import NetworkBuilder, Tensor
+from dcembed.network.builder import Head, NetworkBuilder, Tensor
 
 # Constants below this stand for minus infinity.
 MINUS_INFINITY = -1e20
@@ -25,14 +25,14 @@ def softmax(builder: NetworkBuilder, value: Value, axis: int = -1) -> Value:
     """exp(value) over its sum along `axis`; of two entries the logistic function of their difference."""
     if not isinstance(value, Tensor):
         return np.asarray(scipy.special.softmax(np.asarray(value, dtype=np.float64), axis=axis))
-    return _along(builder, value, axis, _softmax_rows)
+    return _along(builder, value, axis, _softmax_rows, "softmax")
 
 
 def log_softmax(builder: NetworkBuilder, value: Value, axis: int = -1) -> Value:
     """The logarithm of softmax."""
     if not isinstance(value, Tensor):
         return np.asarray(scipy.special.log_softmax(np.asarray(value, dtype=np.float64), axis=axis))
-    return _along(builder, value, axis, _log_softmax_rows)
+    return _along(builder, value, axis, _log_softmax_rows, "log_softmax")
 
 
 def softmin(builder: NetworkBuilder, value: Value, axis: int = -1) -> Value:
@@ -45,10 +45,19 @@ def drop_head(builder: NetworkBuilder, value: Value) -> Tensor | None:
     return value.logits if isinstance(value, Tensor) else None
 
 
-def _along(builder: NetworkBuilder, value: Tensor, axis: int, rows: Callable[[NetworkBuilder, Tensor], Value]) -> Tensor:
+def heads_of(value: Value) -> tuple[Head, ...]:
+    """Which of these functions those were, one for each softmax and one for all sigmoids."""
+    return value.heads if isinstance(value, Tensor) else ()
+
+
+def _along(builder: NetworkBuilder, value: Tensor, axis: int, rows: Callable[[NetworkBuilder, Tensor], Value], head: Head) -> Tensor:
     moved = select(builder, value, lambda a: np.moveaxis(a, axis, -1))
     result = reshape(builder, rows(builder, builder.reshape(moved, (-1, moved.shape[-1]))), moved.shape)
-    return dataclasses.replace(select(builder, as_tensor(result), lambda a: np.moveaxis(a, -1, axis)), logits=value)
+    return dataclasses.replace(
+        select(builder, as_tensor(result), lambda a: np.moveaxis(a, -1, axis)),
+        logits=value,
+        heads=(head,) * (value.affine.num_rows // value.shape[axis]),
+    )
 
 
 def _softmax_rows(builder: NetworkBuilder, value: Tensor) -> Value:

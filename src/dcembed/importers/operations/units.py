@@ -19,7 +19,7 @@ def activate(builder: NetworkBuilder, value: Value, activation: Activation) -> V
     if not isinstance(value, Tensor):
         return activation.value(np.asarray(value, dtype=np.float64))
     result = builder.activate(value, activation)
-    return dataclasses.replace(result, logits=value) if activation.name == "sigmoid" else result
+    return dataclasses.replace(result, logits=value, heads=("sigmoid",)) if activation.name == "sigmoid" else result
 
 
 def relu(builder: NetworkBuilder, value: Value) -> Value:

@@ -98,7 +98,10 @@ def load_chain(layers: Layers, stated: Any, request: Request, path: Path, how: s
     network = _compare(chain)
     if checks is not None:
         _compare_with_file(network, chain, checks, path)
-    return _compare(_before_link(chain, path)) if request.logits else network
+    if not request.logits:
+        return network
+    request.heads[:] = ["sigmoid"]
+    return _compare(_before_link(chain, path))
 
 
 def _compare(chain: Chain) -> Network:

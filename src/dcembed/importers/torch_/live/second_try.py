@@ -58,7 +58,7 @@ def load_by_export(
     try:
         program = read_exported(export_module(model, arguments, shapes, dtype))
         whole = load_program(program, Request(outputs=request.outputs))
-        wanted = load_program(program, Request(outputs=request.outputs, logits=True)) if request.logits else whole
+        wanted = load_program(program, Request(outputs=request.outputs, logits=True, heads=request.heads)) if request.logits else whole
         return whole, wanted, choose_outputs(program, request)
     except DcembedError:
         # It is no better for the export.

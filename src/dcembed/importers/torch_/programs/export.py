@@ -76,9 +76,10 @@ class _Reading:
     values: list[Tensor]
     double: bool
 
-    def finish(self, logits: bool = False) -> Network:
-        """The network."""
-        return self.builder.finish(join(self.builder, drop_heads(self.builder, self.values) if logits else self.values))
+    def finish(self, request: Request | None = None) -> Network:
+        """The network; without its last activations if the request is for logits."""
+        values = self.values if request is None or not request.logits else drop_heads(self.builder, self.values, request)
+        return self.builder.finish(join(self.builder, values))
 
 
 def load_program(program: Program, request: Request, growth: Growth = UNLIMITED) -> Network:
@@ -88,7 +89,7 @@ def load_program(program: Program, request: Request, growth: Growth = UNLIMITED)
     try:
         reading = _read(program, layouts.likely, outputs, growth)
         _check(reading.finish(), program, layouts.likely, outputs, reading)
-        return reading.finish(request.logits)
+        return reading.finish(request)
     except (ImportMismatchError, NetworkError, UnsupportedLayerError):
         found = None if layouts.otherwise is None else _load_whole(program, layouts, outputs, request, growth)
         if found is None:
@@ -175,7 +176,7 @@ def _load_whole(program: Program, layouts: Layouts, outputs: Sequence[int], requ
             continue
         network, logits = (
             _first_point(network, whole, batched, reading.values) if layout is batched else network
-            for network in (reading.finish(), reading.finish(request.logits))
+            for network in (reading.finish(), reading.finish(request))
         )
         try:
             _check(network, program, layout, outputs, reading, (batched.batch or 1) if layout is batched else 1)

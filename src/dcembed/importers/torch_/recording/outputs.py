@@ -58,7 +58,7 @@ def join(builder: NetworkBuilder, values: Sequence[Tensor]) -> Tensor:
     return flat[0] if len(flat) == 1 else builder.concat(flat)
 
 
-def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor]) -> list[Tensor]:
+def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor], request: Request) -> list[Tensor]:
     """The outputs, without the last sigmoid, softmax or log-softmax of those that end in one."""
     dropped = [ops.drop_head(builder, value) for value in values]
     if all(value is None for value in dropped):
@@ -66,6 +66,7 @@ def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor]) -> list[Tensor
             'load_network: outputs="logits" asks for what goes into a last sigmoid, softmax or log-softmax, but the torch model does not '
             "end in one. Leave it out."
         )
+    request.heads[:] = [head for value in values for head in ops.heads_of(value) or (None,)]
     return [value if head is None else head for value, head in zip(values, dropped, strict=True)]
 
 
