@@ -18,7 +18,7 @@ from dcembed.importers.lowering import Lowering
 from dcembed.importers.request import Request
 from dcembed.importers.torch_.aten import ACCEPTED
 from dcembed.importers.torch_.live.arguments import Arguments, Shapes, read_arguments
-from dcembed.importers.torch_.live.copy import copy_module
+from dcembed.importers.torch_.live.copy import copy_module, resting
 from dcembed.importers.torch_.live.places import Places, has_layers
 from dcembed.importers.torch_.live.second_try import load_by_export
 from dcembed.importers.torch_.live.shapes import find_shapes
@@ -44,6 +44,11 @@ class _ModelFails(Exception):
 
 def load_module(model: nn.Module, request: Request, growth: Growth = UNLIMITED) -> Network:
     """Read a module, by running it on one point or, if it is another one then, by torch.export."""
+    with resting(model):
+        return _load_in_a_precision(model, request, growth)
+
+
+def _load_in_a_precision(model: nn.Module, request: Request, growth: Growth) -> Network:
     first: DcembedError | None = None
     # A module that converts to single precision on its way cannot be run in double precision.
     for dtype in (torch.float64, torch.float32):
