@@ -13,13 +13,9 @@ from torch import nn
 
 from dcembed.errors import InputError
 from dcembed.importers.torch_.files.objects import Record
-from dcembed.importers.torch_.recording.watch import Guard
+from dcembed.importers.torch_.recording.watch import TOGETHER, Guard
 from dcembed.importers.torch_.script.code import find_forward, run_script
 from dcembed.importers.torch_.script.files import read_script
-from dcembed.network.growth import Growth
-
-# Numbers in one value, for all points that are compared together.
-MOST = Growth(50_000_000)
 
 
 # The types of torch are not read, so that mypy takes its classes for Any.
@@ -42,7 +38,7 @@ class ScriptCode(Scripted):
 
     def run(self, arguments: inspect.BoundArguments) -> Any:
         """What the forward pass gives."""
-        with Guard(MOST):
+        with Guard(TOGETHER):
             return run_script(self.script, list(arguments.arguments.values())[1:])
 
 
