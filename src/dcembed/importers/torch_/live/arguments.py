@@ -29,12 +29,15 @@ class Arguments:
         Of those that are inputs, in the order in which a point holds them.
     positions
         Of those that are passed by position, in their order.
+    defaults
+        The values of those among them that may be left out.
     fixed
         The values of those that are constants.
     """
 
     names: tuple[str, ...]
     positions: tuple[str, ...]
+    defaults: Mapping[str, Any]
     fixed: Mapping[str, Any]
 
     def call(self, model: nn.Module, inputs: Mapping[str, torch.Tensor], dtype: torch.dtype) -> Any:
@@ -42,7 +45,12 @@ class Arguments:
         count = len(next(iter(inputs.values())))
         values = {**{name: _for_batch(value, count, dtype) for name, value in self.fixed.items()}, **inputs}
         keywords = {name: value for name, value in values.items() if name not in self.positions}
-        return model(*(values[name] for name in self.positions if name in values), **keywords)
+        return model(*self._by_position(values), **keywords)
+
+    def _by_position(self, values: Mapping[str, Any]) -> list[Any]:
+        """Up to the last one that is given; those before it that are not have their defaults."""
+        last = max((place for place, name in enumerate(self.positions, 1) if name in values), default=0)
+        return [values[name] if name in values else self.defaults[name] for name in self.positions[:last]]
 
     def split(self, points: Array, shapes: Shapes, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Points (k, size of all inputs) as a tensor for each input."""
@@ -78,9 +86,11 @@ def read_arguments(model: nn.Module, request: Request) -> Arguments:
         )
     if not names:
         raise NetworkError("The torch model takes no input. Accepted are modules whose forward pass takes at least one tensor.")
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) or p.name in required]
-    positional = [name for name in positional if next(p for p in parameters if p.name == name).kind is not inspect.Parameter.KEYWORD_ONLY]
-    return Arguments(tuple(names), tuple(positional), fixed)
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    # Behind a default only those that have no keyword need their place.
+    several = any(p.kind is p.VAR_POSITIONAL and p.name in (*names, *fixed) for p in positional)
+    placed = [p for p in positional if several or p.kind is not p.POSITIONAL_OR_KEYWORD or p.name in required]
+    return Arguments(tuple(names), tuple(p.name for p in placed), {p.name: p.default for p in placed if p.default is not p.empty}, fixed)
 
 
 def _example(names: Sequence[str], missing: str) -> str:
