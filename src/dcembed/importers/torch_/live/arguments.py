@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,16 @@ class Arguments:
         Of those that are inputs, in the order in which a point holds them.
     positions
         Of those that are passed by position, in their order.
-    defaults
-        The values of those among them that may be left out.
     fixed
         The values of those that are constants.
+    defaults
+        The values of those passed by position that may be left out.
     """
 
     names: tuple[str, ...]
     positions: tuple[str, ...]
-    defaults: Mapping[str, Any]
     fixed: Mapping[str, Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def call(self, model: nn.Module, inputs: Mapping[str, torch.Tensor], dtype: torch.dtype) -> Any:
         """What the model gives for a batch of points, given each input as a tensor."""
@@ -90,7 +90,8 @@ def read_arguments(model: nn.Module, request: Request) -> Arguments:
     # Behind a default only those that have no keyword need their place.
     several = any(p.kind is p.VAR_POSITIONAL and p.name in (*names, *fixed) for p in positional)
     placed = [p for p in positional if several or p.kind is not p.POSITIONAL_OR_KEYWORD or p.name in required]
-    return Arguments(tuple(names), tuple(p.name for p in placed), {p.name: p.default for p in placed if p.default is not p.empty}, fixed)
+    defaults = {p.name: p.default for p in placed if p.default is not p.empty}
+    return Arguments(tuple(names), tuple(p.name for p in placed), fixed, defaults)
 
 
 def _example(names: Sequence[str], missing: str) -> str:
