@@ -11,8 +11,10 @@ torch = pytest.importorskip("torch")
 
 
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError  # noqa: E402
-from dcembed.importers import load_network  # noqa: E402
+from dcembed.importers import load_network, torch_  # noqa: E402
 from dcembed.importers.torch_.files import archive  # noqa: E402
+from dcembed.importers.torch_.recording import watch  # noqa: E402
+from dcembed.network.growth import Growth  # noqa: E402
 from importers.torch_.files import (  # noqa: E402
     change,
     first_weight,
@@ -109,6 +111,37 @@ def test_compressed_numbers(saved, write, monkeypatch):
     monkeypatch.setattr(archive, "MOST_TEXT", 10)
     with pytest.raises(NetworkError, match="compressed; torch stores numbers as they are"):
         load_network(write(saved, compression=zipfile.ZIP_DEFLATED))
+
+
+def test_unpacked_numbers(saved, write, monkeypatch):
+    """All members together stay in proportion to the file, however small each of them is."""
+    monkeypatch.setattr(archive, "ALWAYS_READ", 10)
+    folder = next(iter(saved)).partition("/")[0]
+    bombs = {f"{folder}/extra/{number}": bytes(10**6) for number in range(8)}
+    with pytest.raises(NetworkError, match=r"unpacks from [\d,]+ to 8,[\d,]+ bytes, which no trained weights do"):
+        load_network(write({**saved, **bombs}, compression=zipfile.ZIP_DEFLATED))
+
+
+@pytest.mark.parametrize(("left", "right"), [({"as_string": "ab"}, {"as_int": 3}), ({"as_int": 2**40}, {"as_int": 2**40})])
+def test_functions_are_of_sizes(saved, write, left, right):
+    """Texts and lists times a number would be of any size."""
+
+    def edit(data):
+        given = [{"name": name, "arg": value, "kind": 1} for name, value in (("a", left), ("b", right))]
+        nodes(data)[1].update(target="_operator.mul", inputs=given)
+
+    with pytest.raises(NetworkError, match=r"computes _operator\.mul of .*, which are no sizes"):
+        load_network(write(change(saved, "models/model.json", edit)))
+
+
+def test_comparison_is_guarded(saved, write, monkeypatch):
+    """Many points are compared together, and one of them fits."""
+    assert load_network(write(saved)).num_inputs == 3
+    monkeypatch.setattr(torch_, "ALWAYS_ALLOWED", 50)
+    monkeypatch.setattr(torch_, "MOST_GROWTH", 0)
+    monkeypatch.setattr(watch, "TOGETHER", Growth(50))
+    with pytest.raises(NetworkError, match="numbers, and at most 50 are accepted"):
+        load_network(write(saved))
 
 
 def test_which_program(saved, write):

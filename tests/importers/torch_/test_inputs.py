@@ -117,3 +117,22 @@ def test_logits(head):
     np.testing.assert_allclose(network(points), expected, atol=1e-12)
     with pytest.raises(InputError, match="does not end in one"):
         load_network(model[:3], outputs="logits")
+
+
+class Places(nn.Module):
+    """Arguments that have no keyword."""
+
+    def forward(self, x, a=0.0, b=0.0, /):
+        return torch.relu(x) + 10.0 * a + b
+
+
+class Several(nn.Module):
+    def forward(self, x, a=0.0, *rest):
+        return torch.relu(x) + 10.0 * a + sum(rest)
+
+
+def test_positions_that_are_left_out():
+    """They have their defaults, and the others stay in their places."""
+    assert load_network(Places(), inputs={"x": None, "b": 1.0}, input_shape=1)([2.0]) == 3.0
+    assert load_network(Places(), inputs={"x": None, "a": 1.0}, input_shape=1)([2.0]) == 12.0
+    assert load_network(Several(), inputs=["x", "rest"], input_shape={"x": 1, "rest": 1})([2.0, 1.0]) == 3.0

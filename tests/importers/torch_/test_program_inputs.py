@@ -107,6 +107,9 @@ def test_indices_are_given(kind):
     with torch.no_grad():
         expected = Embedded().double()(torch.tensor(points), torch.full((4,), 3)).numpy()
     np.testing.assert_allclose(network(points), expected, atol=1e-9)
+    np.testing.assert_allclose(load_network(source, inputs={"x": None, "place": 3.0})(points), expected, atol=1e-9)
+    with pytest.raises(InputError, match=r"value of 'place' is 2\.7, and the program takes numbers of type torch\.int64"):
+        load_network(source, inputs={"x": None, "place": 2.7})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -127,6 +130,14 @@ HOSTILE = {
     "a growing list": "a = [1]\nfor i in range(60):\n  a = torch.add(a, a)\nreturn torch.add(input, torch.len(a))",
     "a huge number": "return torch.add(input, torch.pow(10, 10000000000))",
     "a growing number": "a = 10\nfor i in range(60):\n  a = torch.mul(a, a)\nreturn torch.add(input, a)",
+    "a list that is extended by itself": "a = [1]\nfor i in range(22):\n  b = torch.extend(a, a)\nreturn torch.add(input, torch.len(a))",
+    "a text in a text": "a = 'b'\nfor i in range(22):\n  a = torch.format('{}{}', a, a)\nreturn torch.add(input, torch.len(a))",
+    "lists in lists": "a = [1]\nfor i in range(21):\n  a = [a, a]\nreturn torch.add(input, torch.len(a))",
+    "tuples in tuples": "a = (1,)\nfor i in range(21):\n  a = (a, a)\nb = {a: 1}\nreturn torch.add(input, torch.len(b))",
+    "a list in itself": "a = annotate(List[int], [])\nb = torch.append(a, a)\nreturn torch.add(input, torch.len(a))",
+    "lists that are returned": "a = [input]\nfor i in range(21):\n  a = [a, a]\nreturn a",
+    "a long range": "return torch.add(input, torch.len(torch.list(range(3000000))))",
+    "repetitions": "return torch.add(input, torch.sum(torch.repeat_interleave(torch.tensor([60000000]))))",
     "calls itself": "return (self).forward(input, )",
     "reads what is not there": "return torch.relu(self.nobody)",
     "calls what is not there": "return __torch__.nobody(input, )",
@@ -151,6 +162,56 @@ def test_hostile_code(name, tmp_path, write, monkeypatch):
         load_network(with_code(tmp_path, write, HOSTILE[name]), input_shape=3)
     assert len(str(info.value)) < 1500
     assert not (tmp_path / "made").exists()
+
+
+# Torch itself crashes on them, or reads what is not there.
+CRASHING = {
+    "an index far outside, sparse": (
+        "a = torch._sparse_coo_tensor_unsafe(torch.tensor([[100000000000]]), torch.tensor([1.5]), [4])\nb = torch.to_dense(a)\n"
+        "return torch.add(input, torch.sum(b))"
+    ),
+    "an index far outside, rows": (
+        "a = torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([100000000000]), torch.tensor([1.5]), [1, 4])\n"
+        "return torch.add(input, torch.mv(a, torch.ones([4])))"
+    ),
+    "a gradient": (
+        "a = torch.max_pool2d_with_indices_backward(torch.ones([1, 1, 1, 1]), torch.ones([1, 1, 2, 2]), [2, 2], [2, 2], [0, 0], [1, 1], "
+        "False, torch.tensor([[[[1000000000000]]]]))\nreturn torch.add(input, torch.sum(a))"
+    ),
+    "a sequence of points": (
+        "a = torch._sobol_engine_ff_(torch.tensor([0]), 1000, torch.tensor([[0]]), 100000000, 0)\nreturn torch.add(input, torch.sum(a))"
+    ),
+    "bags that begin before the list": (
+        "a, b, c, d, = torch.embedding_bag(torch.ones([3, 2]), torch.tensor([0, 1]), torch.tensor([0, -100000000000]))\n"
+        "return torch.add(input, torch.sum(a))"
+    ),
+    "losses": (
+        "a = torch.ctc_loss(torch.zeros([2, 1, 3]), torch.tensor([[10000000000]]), [2], [1])\nreturn torch.add(input, torch.sum(a))"
+    ),
+    "too few channels": (
+        "a, b, c, = torch._native_batch_norm_legit_no_training(torch.ones([2, 10000000]), torch.ones([1]), torch.ones([1]), torch.ones([1]), "
+        "torch.ones([1]), 0.1, 0.00001)\nreturn torch.add(input, torch.sum(a))"
+    ),
+    "too few norms": (
+        "a, b, = torch._weight_norm_interface(torch.ones([10000000, 2]), torch.ones([1]), 0)\nreturn torch.add(input, torch.sum(a))"
+    ),
+}
+LOAD = """
+import sys, dcembed
+try:
+    dcembed.load_network(sys.argv[1], input_shape=3)
+except dcembed.DcembedError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize("name", CRASHING)
+def test_kernels_that_trust(name, tmp_path, write):
+    """In a process of its own, which would end with a signal."""
+    path = with_code(tmp_path, write, CRASHING[name])
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", LOAD, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-1000:]
+    assert re.search(r"refused: .*(not among the operators of torch that compute|do not belong together)", done.stdout), done.stdout
 
 
 def test_harmless_code(tmp_path, write):

@@ -11,6 +11,7 @@ from torch import nn  # noqa: E402
 
 from dcembed.errors import InputError, UnsupportedLayerError  # noqa: E402
 from dcembed.importers import load_logits, load_network  # noqa: E402
+from dcembed.importers.torch_.script.modules import _parameter  # noqa: E402
 from importers.torch_.comparing import load_script  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -53,6 +54,12 @@ def test_optional_inputs(tmp_path):
     shapes = {"x": 3, "shift": 3}
     for network in load_script(torch.jit.script(Optional()), tmp_path, inputs=["x", "shift"], input_shape=shapes):
         np.testing.assert_allclose(network([1.0, -2.0, 3.0, 1.0, 1.0, -4.0]), [2.0, 0.0, 0.0])
+
+
+def test_names_that_are_not_names_of_python():
+    """They are called by their places, in every process alike."""
+    names = [_parameter(place, name, "Tensor", None).name for place, name in enumerate(["x", "z.1", "lambda x"])]
+    assert names == ["x", "input_1", "input_2"]
 
 
 def test_input_size_is_found_or_asked_for(tmp_path):

@@ -89,6 +89,19 @@ def test_named_tuples(tmp_path):
         np.testing.assert_allclose(network([-1.0, 2.0]), [1.0, 3.0])
 
 
+def test_lists_that_grow(tmp_path):
+    class Grows(nn.Module):
+        def forward(self, x):
+            sizes, parts = [1, 2], [x]
+            sizes += [7]
+            parts += [torch.relu(x)]
+            sizes.extend(sizes)
+            return torch.cat(parts, dim=1) * len(sizes) + sizes[-1]
+
+    for network in load_script(torch.jit.script(Grows()), tmp_path, input_shape=1):
+        np.testing.assert_allclose(network([-2.0]), [-5.0, 7.0])
+
+
 def test_frozen(tmp_path):
     """The weights are constants of the code, in single precision."""
     torch.manual_seed(0)

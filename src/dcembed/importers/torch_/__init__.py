@@ -13,6 +13,7 @@ from dcembed.importers.request import Request
 from dcembed.importers.torch_.live.modules import load_module
 from dcembed.importers.torch_.programs.export import load_program, read_exported
 from dcembed.importers.torch_.programs.pt2 import read_pt2
+from dcembed.importers.torch_.recording.settings import own_settings
 from dcembed.importers.torch_.script.modules import script_from_file, script_from_module
 from dcembed.network.growth import Growth
 from dcembed.network.network import Network
@@ -26,6 +27,11 @@ MOST_GROWTH = 64
 def load(model: Any, request: Request) -> Network:
     """Read a torch model."""
     request.allow_only("torch model", "inputs", "fixed", "outputs", "input_shapes")
+    with own_settings():
+        return _load(model, request)
+
+
+def _load(model: Any, request: Request) -> Network:
     if isinstance(model, Path):
         return _load_file(model, request)
     if isinstance(model, torch.export.ExportedProgram):

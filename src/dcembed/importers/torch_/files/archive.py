@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from dcembed.errors import NetworkError
-from dcembed.importers.archives import strip_folder
+from dcembed.importers.archives import ALWAYS_READ, MOST_GROWTH, strip_folder
 from dcembed.importers.torch_.files.pickles import read_pickle
 from dcembed.importers.torch_.files.tensors import Storage, tensor_from_bytes
 
@@ -58,11 +58,20 @@ def open_archive(path: Path) -> Archive:
     """Read all members of an archive into memory."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return Archive(
-                path, strip_folder({info.filename: _read(archive, info, path) for info in archive.infolist() if not info.is_dir()})
-            )
+            return Archive(path, _read_members(archive, path, path.stat().st_size))
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError) as error:
         raise NetworkError(f"{path} is not a readable archive of torch: {error}. Write it again, or check the download.") from error
+
+
+def _read_members(archive: zipfile.ZipFile, path: Path, size: int) -> dict[str, bytes]:
+    """All members, if they unpack to what is in proportion to the `size` of the archive."""
+    infos = [info for info in archive.infolist() if not info.is_dir()]
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > max(ALWAYS_READ, MOST_GROWTH * size):
+        raise NetworkError(
+            f"{path} unpacks from {size:,} to {unpacked:,} bytes, which no trained weights do. Save the model again with torch."
+        )
+    return strip_folder({info.filename: _read(archive, info, path) for info in infos})
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
@@ -79,7 +88,7 @@ def read_nested(content: bytes, where: str) -> Any:
     """What torch.save wrote into a member: an archive in the archive, with a pickle of tensors."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = strip_folder({info.filename: _read(archive, info, Path(where)) for info in archive.infolist()})
+            members = _read_members(archive, Path(where), len(content))
     except zipfile.BadZipFile as error:
         raise NetworkError(f"{where} is not what torch.save writes: {error}. Write it again.") from error
     inner = Archive(Path(where), members)

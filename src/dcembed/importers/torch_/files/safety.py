@@ -1,11 +1,14 @@
 """Which operators of torch a file may ask for: those that compute something from their arguments and do nothing else.
 
-Torch has operators that open files (`aten::from_file`, `aten::save`). So an operator in a file is accepted only if it is one of those that
-can be lowered, or if torch itself says how it is made of simpler ones; one that takes text, as those do, is accepted for a few words only.
+Torch has operators that open files (`aten::from_file`, `aten::save`), and kernels that trust their arguments and read memory that is not
+theirs if these are wrong. So an operator in a file is accepted only if it is one of those that can be lowered, or if torch itself says how it
+is made of simpler ones and it is not known to trust its arguments; one that takes text is accepted for a few words only. What is accepted and
+trusts the sizes of its arguments still is looked at when it runs (`recording.trust`).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -49,6 +52,13 @@ _WORDS = frozenset(
 _MAKERS = frozenset(
     {"arange", "empty", "eye", "full", "linspace", "ones", "scalar_tensor", "sym_size", "tril_indices", "triu_indices", "zeros", "item"}
 )
+# Kernels that do not look at the indices and sizes they are given, and those that are for other machinery of torch: gradients, vmap, tests,
+# quantized weights. No forward pass calls them by these names.
+_TRUSTING = re.compile(
+    r".*_backward.*|_?sparse_.*tensor.*|_sobol_.*|fbgemm_.*|quantized_.*|_wrapped_.*|_test_.*|_?ctc_loss|_unsafe_masked_.*|max_unpool.*"
+    r"|(linalg_)?lu_solve|linalg_ldl_solve|_(add|remove)_batch_dim|_rowwise_prune|choose_qparams.*|fused_moving_avg.*|as_strided_|resize_as_?"
+    r"|_saturate_weight.*|_unpack_dual|get_gradients|pin_memory"
+)
 
 
 @cache
@@ -56,12 +66,20 @@ def _known_names() -> frozenset[str]:
     from torch._decomp import decomposition_table
 
     known = {str(target._schema.name.partition("::")[2]) for target in decomposition_table if isinstance(target, torch._ops.OpOverload)}
-    return frozenset(known | set(OPERATORS) | set(REASONS) | _MAKERS)
+    return frozenset(known | _own_names())
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    """Those that we have read ourselves."""
+    return frozenset({*OPERATORS, *REASONS, *_MAKERS})
 
 
 @cache
 def is_allowed(name: str) -> bool:
     """Whether the operators of this name may be run; with an underscore they change a value of the graph in place."""
+    if _TRUSTING.fullmatch(name) and name not in _own_names():
+        return False
     overloads = _overloads(name)
     known = name in _known_names() or name.removesuffix("_") in _known_names() or name.startswith("linalg_")
     if not overloads or not (known or all(map(_is_composed, overloads))):

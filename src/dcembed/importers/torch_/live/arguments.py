@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,18 +31,26 @@ class Arguments:
         Of those that are passed by position, in their order.
     fixed
         The values of those that are constants.
+    defaults
+        The values of those passed by position that may be left out.
     """
 
     names: tuple[str, ...]
     positions: tuple[str, ...]
     fixed: Mapping[str, Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def call(self, model: nn.Module, inputs: Mapping[str, torch.Tensor], dtype: torch.dtype) -> Any:
         """What the model gives for a batch of points, given each input as a tensor."""
         count = len(next(iter(inputs.values())))
         values = {**{name: _for_batch(value, count, dtype) for name, value in self.fixed.items()}, **inputs}
         keywords = {name: value for name, value in values.items() if name not in self.positions}
-        return model(*(values[name] for name in self.positions if name in values), **keywords)
+        return model(*self._by_position(values), **keywords)
+
+    def _by_position(self, values: Mapping[str, Any]) -> list[Any]:
+        """Up to the last one that is given; those before it that are not have their defaults."""
+        last = max((place for place, name in enumerate(self.positions, 1) if name in values), default=0)
+        return [values[name] if name in values else self.defaults[name] for name in self.positions[:last]]
 
     def split(self, points: Array, shapes: Shapes, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Points (k, size of all inputs) as a tensor for each input."""
@@ -79,9 +87,12 @@ def read_arguments(model: nn.Module, request: Request) -> Arguments:
         )
     if not names:
         raise NetworkError("The torch model takes no input. Accepted are modules whose forward pass takes at least one tensor.")
-    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) or p.name in required]
-    positional = [name for name in positional if next(p for p in parameters if p.name == name).kind is not inspect.Parameter.KEYWORD_ONLY]
-    return Arguments(tuple(names), tuple(positional), fixed)
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    # Behind a default only those that have no keyword need their place.
+    several = any(p.kind is p.VAR_POSITIONAL and p.name in (*names, *fixed) for p in positional)
+    placed = [p for p in positional if several or p.kind is not p.POSITIONAL_OR_KEYWORD or p.name in required]
+    defaults = {p.name: p.default for p in placed if p.default is not p.empty}
+    return Arguments(tuple(names), tuple(p.name for p in placed), fixed, defaults)
 
 
 def _example(names: Sequence[str], missing: str) -> str:

@@ -28,7 +28,7 @@ from dcembed.importers.torch_.recording.names import name_outputs, operator_name
 from dcembed.importers.torch_.recording.outputs import drop_heads, join, read_outputs, with_choice
 from dcembed.importers.torch_.recording.recorder import Recorder
 from dcembed.importers.torch_.recording.rounding import softplus_error
-from dcembed.importers.torch_.recording.watch import plain_torch
+from dcembed.importers.torch_.recording.watch import guard_comparison, plain_torch
 from dcembed.network.builder import NetworkBuilder, Tensor
 from dcembed.network.growth import UNLIMITED, Growth
 from dcembed.network.network import Network
@@ -88,7 +88,7 @@ def load_program(program: Program, request: Request, growth: Growth = UNLIMITED)
     layouts = read_layouts(program, request)
     try:
         reading = _read(program, layouts.likely, outputs, growth)
-        _check(reading.finish(), program, layouts.likely, outputs, reading)
+        _check(reading.finish(), program, layouts.likely, outputs, reading, growth)
         return reading.finish(request)
     except (ImportMismatchError, NetworkError, UnsupportedLayerError):
         found = None if layouts.otherwise is None else _load_whole(program, layouts, outputs, request, growth)
@@ -179,7 +179,7 @@ def _load_whole(program: Program, layouts: Layouts, outputs: Sequence[int], requ
             for network in (reading.finish(), reading.finish(request))
         )
         try:
-            _check(network, program, layout, outputs, reading, (batched.batch or 1) if layout is batched else 1)
+            _check(network, program, layout, outputs, reading, growth, (batched.batch or 1) if layout is batched else 1)
             return logits
         except (ImportMismatchError, NetworkError):
             continue
@@ -197,14 +197,16 @@ def _first_point(network: Network, whole: Layout, batched: Layout, values: Seque
 # The comparison.
 
 
-def _check(network: Network, program: Program, layout: Layout, outputs: Sequence[int], reading: _Reading, read_for: int = 1) -> None:
+def _check(
+    network: Network, program: Program, layout: Layout, outputs: Sequence[int], reading: _Reading, growth: Growth, read_for: int = 1
+) -> None:
     """`read_for` is how many points the values were read for."""
     nodes = needed(program.code, outputs)
     shapes = [value.shape if read_for == 1 else (value.shape[0] // read_for, *value.shape[1:]) for value in reading.values]
 
     def forward(points: Array) -> Array:
         parts = []
-        with plain_torch():
+        with plain_torch(), guard_comparison(growth):
             for count, size, filled in batches(layout, points):
                 results = run(program.code, arguments(layout, filled, program, reading.double), reading.double, nodes)
                 arrays = [results[index].double().numpy() for index in outputs]

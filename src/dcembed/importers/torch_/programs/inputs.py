@@ -193,7 +193,18 @@ def _read_value(entry: Input, value: Any, shape: tuple[int, ...]) -> Any:
             f"load_network: inputs: the value of '{entry.name}' has shape {array.shape} and type {array.dtype}. "
             f"Accepted are numbers of shape {shape[1:] if len(shape) > 1 else shape}."
         )
+    _require_kept(entry, array)
     return array.reshape(shape)
+
+
+def _require_kept(entry: Input, array: Array) -> None:
+    """Whole numbers and switches are given as such: 2.7 would become 2."""
+    if entry.dtype.is_floating_point or np.array_equal(torch.tensor(array).to(entry.dtype).numpy(), array):
+        return
+    raise InputError(
+        f"load_network: inputs: the value of '{entry.name}' is {np.array2string(array, threshold=5)}, and the program takes numbers of type "
+        f"{entry.dtype}, which it cannot be without a change. Give it values of this type."
+    )
 
 
 def batches(layout: Layout, points: Array) -> Iterator[tuple[int, int, Array]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from dcembed.importers.torch_.files.archive import read_dtype
 from dcembed.importers.torch_.files.safety import Refused, find_operator
 from dcembed.importers.torch_.programs.program import Code, Input
 
-_WORDS = "eq ne le ge lt gt neg pos mul add sub floordiv truediv mod and_ or_ not_ getitem"
+_WORDS = "eq ne le ge lt gt neg pos mul add sub floordiv truediv mod and_ or_ not_"
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -25,9 +26,26 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
+def _of_sizes(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers, which gives no larger ones than sizes can be; of texts and lists it would make any number of bytes."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        given = [value for value in args if not isinstance(value, int | float | torch.Tensor)]
+        result = None if given else function(*args)
+        if given or (isinstance(result, int) and abs(result) >= 2**63):
+            raise NetworkError(
+                f"The program computes {name} of {', '.join(repr(value)[:40] for value in args)}, which are no sizes. "
+                "It is damaged. Export the model again."
+            )
+        return result
+
+    return call
+
+
 # Functions of sizes that are not known when a model is exported.
 LARGEST_POWER = 8
-_FUNCTIONS: dict[str, Callable[..., Any]] = {f"_operator.{name}": getattr(operator, name) for name in _WORDS.split()} | {
+_OF_SIZES: dict[str, Callable[..., Any]] = {f"_operator.{name}": getattr(operator, name) for name in _WORDS.split()} | {
     "_operator.pow": _power,
     "math.trunc": math.trunc,
     "math.ceil": math.ceil,
@@ -40,6 +58,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {f"_operator.{name}": getattr(operat
     "torch.sym_min": min,
     "torch.sym_sqrt": math.sqrt,
 }
+_FUNCTIONS = {name: _of_sizes(name, function) for name, function in _OF_SIZES.items()} | {"_operator.getitem": operator.getitem}
 _WRAPPERS = {f"torch.ops.higher_order.{name}" for name in ("wrap_with_set_grad_enabled", "wrap_with_autocast", "cond")}
 # Of the kinds of arguments that are plain values in JSON.
 _PLAIN = frozenset({"as_int", "as_ints", "as_bool", "as_bools", "as_string", "as_strings", "as_int_lists"})

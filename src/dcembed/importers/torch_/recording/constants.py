@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
+from dcembed.importers.torch_.recording.trust import check_arguments
 from dcembed.network.growth import Growth
 
 
@@ -28,11 +29,16 @@ def is_random(target: Any) -> bool:
 def check_size(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any], growth: Growth) -> None:
     """Raise NetworkError if an operator would give more numbers than are accepted: a few bytes of a file can ask for gigabytes.
 
-    The sizes come from tensors without numbers. Where they depend on numbers, there are no more of them than go in.
+    The sizes come from tensors without numbers. Where they depend on numbers, there are no more of them than go in, but for repetitions,
+    which are counted. Arguments that a kernel trusts are looked at as well.
     """
     if growth.most is None:
         return
     with _disable_current_modes():
+        check_arguments(target, args, kwargs)
+        if target is torch.ops.aten.repeat_interleave.Tensor:
+            # In floating-point numbers, in which a sum does not begin anew.
+            growth.check(int(args[0].double().sum()), "What is repeated")
         made = pytree.tree_leaves(_without_numbers(target, args, kwargs))
     for tensor in made:
         if isinstance(tensor, torch.Tensor):

@@ -10,7 +10,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dcembed.importers.torch_.recording.constants import check_size
-from dcembed.network.growth import Growth
+from dcembed.network.growth import UNLIMITED, Growth
+
+# Numbers in one value of a file, for all points that are compared together.
+TOGETHER = Growth(50_000_000)
 
 
 # The types of torch are not read, so that mypy takes its classes for Any.
@@ -39,6 +42,11 @@ class Guard(Watch):
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         check_size(func, args, kwargs or {}, self._growth)
         return func(*args, **(kwargs or {}))
+
+
+def guard_comparison(growth: Growth) -> Guard:
+    """For what comes from a file, and has `growth` for one point: many points are compared together."""
+    return Guard(UNLIMITED if growth.most is None else Growth(max(TOGETHER.most or 0, growth.most)))
 
 
 @contextmanager

@@ -19,10 +19,13 @@ import torch
 from dcembed.errors import NetworkError, UnsupportedLayerError
 from dcembed.importers.torch_.files.objects import Record
 from dcembed.importers.torch_.script.functions import call_operator
+from dcembed.importers.torch_.script.work import count_values
 
 # Statements that a forward pass may run, and operators of torch among them; a loop without end is not waited for.
 MOST_STATEMENTS = 200_000
 MOST_OPERATORS = 5_000
+# Values that are looked at in the time of one statement.
+VALUES_PER_STATEMENT = 100
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,11 @@ def find_forward(script: Script) -> ast.FunctionDef:
 
 def run_script(script: Script, inputs: Sequence[Any]) -> Any:
     """What the forward pass gives."""
+    run = _Run(script)
     try:
-        return _call_function(_Run(script), f"{script.root.kind}.forward", [script.root, *inputs], {})
+        result = _call_function(run, f"{script.root.kind}.forward", [script.root, *inputs], {})
+        _charge(run, [result])
+        return result
     except RecursionError:
         raise NetworkError("The code of the TorchScript model calls itself without end.") from None
 
@@ -112,11 +118,20 @@ def _call_function(run: _Run, name: str, args: Sequence[Any], kwargs: Mapping[st
 
 def _execute(run: _Run, scope: dict[str, Any], body: Sequence[ast.stmt]) -> None:
     for statement in body:
-        run.statements += 1
-        if run.statements > MOST_STATEMENTS:
-            raise NetworkError(f"The code of the TorchScript model does not end within {MOST_STATEMENTS:,} statements.")
+        _count(run, 1)
         step: Step = _STATEMENTS.get(type(statement), _unknown)
         step(run, scope, statement)
+
+
+def _count(run: _Run, statements: int) -> None:
+    run.statements += statements
+    if run.statements > MOST_STATEMENTS:
+        raise NetworkError(f"The code of the TorchScript model does not end within {MOST_STATEMENTS:,} statements.")
+
+
+def _charge(run: _Run, values: Sequence[Any]) -> None:
+    """Large values take the time of statements, wherever they are looked into."""
+    _count(run, count_values(values) // VALUES_PER_STATEMENT)
 
 
 def _unknown(run: _Run, scope: dict[str, Any], node: ast.AST) -> Any:
@@ -154,7 +169,7 @@ def _if(run: _Run, scope: dict[str, Any], statement: ast.If) -> None:
 
 def _while(run: _Run, scope: dict[str, Any], statement: ast.While) -> None:
     while _evaluate(run, scope, statement.test):
-        run.statements += 1
+        _count(run, 1)
         _execute(run, scope, statement.body)
 
 
@@ -237,6 +252,7 @@ def _call(run: _Run, scope: dict[str, Any], node: ast.Call) -> Any:
         return None
     args = [_evaluate(run, scope, argument) for argument in node.args if _path(argument)[:1] != ["Tensor"]]
     kwargs = {str(entry.arg): _evaluate(run, scope, entry.value) for entry in node.keywords}
+    _charge(run, [*args, *kwargs.values()])
     if path == ["getattr"]:
         return _get(*args)
     if path[:1] == ["torch"] or path[:1] == ["ops"] or (len(path) == 1 and path[0] not in scope):
@@ -266,11 +282,15 @@ def _call_own(run: _Run, scope: dict[str, Any], node: ast.Call, args: list[Any],
 
 
 def _subscript(run: _Run, scope: dict[str, Any], node: ast.Subscript) -> Any:
-    return _evaluate(run, scope, node.value)[_evaluate(run, scope, node.slice)]
+    owner, index = _evaluate(run, scope, node.value), _evaluate(run, scope, node.slice)
+    _charge(run, [index])
+    return owner[index]
 
 
 def _many(run: _Run, scope: dict[str, Any], nodes: Sequence[Any]) -> list[Any]:
-    return [_evaluate(run, scope, node) for node in nodes]
+    values = [_evaluate(run, scope, node) for node in nodes]
+    _charge(run, values)
+    return values
 
 
 _EXPRESSIONS: dict[type, Step] = {

@@ -38,7 +38,7 @@ def call_operator(path: Sequence[str], args: list[Any], kwargs: Mapping[str, Any
     if path[0] != "torch" and path[:2] != ["ops", "aten"]:
         raise UnsupportedLayerError(f"The TorchScript model calls {'.'.join(path)}, which is not an operator of torch. Export it to ONNX.")
     if name in _SPECIAL:
-        return _SPECIAL[name](*args, **kwargs)
+        return _bounded(_SPECIAL[name])(*args, **kwargs)
     tensors = any(isinstance(leaf, torch.Tensor) for leaf in pytree.tree_leaves((args, dict(kwargs))))
     if not tensors and name in _PYTHON:
         return _bounded(_PYTHON[name])(*args)
@@ -75,16 +75,20 @@ MOST_ENTRIES = 1_000_000
 def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of Python whose results stay as large as those of TorchScript can be."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if function in (operator.mul, operator.pow) and _would_explode(function, *args[:2]):
-            raise NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
-        result = function(*args)
+            raise _too_large()
+        result = function(*args, **kwargs)
         size = abs(result) // 2**63 if isinstance(result, int) else len(result) // MOST_ENTRIES if isinstance(result, list | str) else 0
         if size:
-            raise NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
+            raise _too_large()
         return result
 
     return call
+
+
+def _too_large() -> NetworkError:
+    return NetworkError("The code of the TorchScript model makes a number, a text or a list that is too large.")
 
 
 def _would_explode(function: Callable[..., Any], left: Any, right: Any) -> bool:
@@ -99,12 +103,15 @@ def _raise(message: Any = "", *_: Any) -> Any:
 
 
 def _append(values: list[Any], value: Any) -> list[Any]:
-    values.append(value)
-    return values
+    return _extend(values, [value])
 
 
-def _extend(values: list[Any], more: list[Any]) -> None:
+def _extend(values: list[Any], more: list[Any]) -> list[Any]:
+    """Changed in place; it grows no further than it may."""
+    if len(values) + len(more) > MOST_ENTRIES:
+        raise _too_large()
     values.extend(more)
+    return values
 
 
 def _slice(values: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
@@ -168,6 +175,7 @@ _LISTS: dict[str, Callable[..., Any]] = {
     "__contains__": lambda values, value: any(value is other or value == other for other in values),
     "_set_item": operator.setitem,
     "add": operator.add,
+    "add_": _extend,
     "mul": operator.mul,
 }
 

@@ -13,13 +13,9 @@ from torch import nn
 
 from dcembed.errors import InputError
 from dcembed.importers.torch_.files.objects import Record
-from dcembed.importers.torch_.recording.watch import Guard
+from dcembed.importers.torch_.recording.watch import TOGETHER, Guard
 from dcembed.importers.torch_.script.code import find_forward, run_script
 from dcembed.importers.torch_.script.files import read_script
-from dcembed.network.growth import Growth
-
-# Numbers in one value, for all points that are compared together.
-MOST = Growth(50_000_000)
 
 
 # The types of torch are not read, so that mypy takes its classes for Any.
@@ -42,7 +38,7 @@ class ScriptCode(Scripted):
 
     def run(self, arguments: inspect.BoundArguments) -> Any:
         """What the forward pass gives."""
-        with Guard(MOST):
+        with Guard(TOGETHER):
             return run_script(self.script, list(arguments.arguments.values())[1:])
 
 
@@ -95,14 +91,16 @@ def script_from_file(path: Path) -> nn.Module:
     names = [argument.arg for argument in arguments.args[1:]]
     kinds = [ast.unparse(argument.annotation) if argument.annotation else "Tensor" for argument in arguments.args[1:]]
     defaults = [inspect.Parameter.empty] * (len(names) - len(arguments.defaults)) + [_literal(node) for node in arguments.defaults]
-    return _with_signature(module, [_parameter(*entry) for entry in zip(names, kinds, defaults, strict=True)])
+    return _with_signature(module, [_parameter(place, *entry) for place, entry in enumerate(zip(names, kinds, defaults, strict=True))])
 
 
 def script_from_module(script: Any) -> nn.Module:
     """The module around a live one."""
     parameters = [
-        _parameter(argument.name, str(argument.type), argument.default_value if argument.has_default_value() else inspect.Parameter.empty)
-        for argument in script.forward.schema.arguments[1:]
+        _parameter(
+            place, argument.name, str(argument.type), argument.default_value if argument.has_default_value() else inspect.Parameter.empty
+        )
+        for place, argument in enumerate(script.forward.schema.arguments[1:])
     ]
     return _with_signature(LiveScript(script), parameters)
 
@@ -114,9 +112,9 @@ def _literal(node: ast.expr) -> Any:
         raise InputError(f"The TorchScript model has the default {ast.unparse(node)}, which is not a plain value.") from None
 
 
-def _parameter(name: str, kind: str, default: Any) -> inspect.Parameter:
-    """Names of TorchScript need not be names of Python."""
-    valid = name if name.isidentifier() else f"input_{abs(hash(name))}"
+def _parameter(place: int, name: str, kind: str, default: Any) -> inspect.Parameter:
+    """Names of TorchScript need not be names of Python; such a one is called by its place."""
+    valid = name if name.isidentifier() else f"input_{place}"
     return inspect.Parameter(valid, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
 
 
