@@ -17,7 +17,7 @@ def count_values(values: Sequence[Any]) -> int:
     Examples
     --------
     >>> count_values([[1, 2], ("abc", {"x": 3})])
-    11
+    12
     """
     waiting, count = list(values), 0
     while waiting:
