@@ -12,7 +12,7 @@ from problems import binary_problem, indicator_problem, quiet
 
 @pytest.mark.patient
 @pytest.mark.parametrize("make", [binary_problem, indicator_problem])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
 def test_the_default_finds_what_big_m_proves(make, seed):
     program, embedding = make(seed)
     exact = BASELINES["big-m"](program, embedding, options=quiet())

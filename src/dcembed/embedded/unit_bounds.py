@@ -11,11 +11,9 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.errors import MissingBoundError
 from dcembed.network.activations.ranges import value_range
-from dcembed.network.affine import Affine
-from dcembed.network.bounds import bound, go_on
+from dcembed.network.bounds import bound, go_on, image
 from dcembed.network.chunks import slices
 from dcembed.network.network import CHUNK_ENTRIES, Network
-from dcembed.network.split import negative_part, positive_part
 from dcembed.program.program import Program
 from dcembed.program.tightening import tighten
 
@@ -59,7 +57,7 @@ def propagate(network: Network, box: tuple[Array, Array], bounds: StageBounds) -
     """The same bounds, those of later stages tightened by interval arithmetic from the earlier ones; `box` bounds the inputs."""
     sources, result = [box], []
     for stage, activation, (stage_lb, stage_ub) in zip(network.stages, network.activations, bounds, strict=True):
-        low, high = _range(stage, sources)
+        low, high = image(stage, sources)
         result.append((np.fmax(low, stage_lb), np.fmin(high, stage_ub)))
         sources.append(value_range(activation, *result[-1]))
     return result
@@ -90,25 +88,12 @@ def _limit_outputs(embedding: Embedding, lb: Array, ub: Array, check: Callable[[
     box = input_boxes(embedding, lb, ub)
     bounds = bound_evaluations(embedding, lb, ub, check)
     units = [value_range(activation, *ends) for activation, ends in zip(embedding.network.activations, bounds, strict=True)]
-    low, high = _range(embedding.network.output, [box, *units])
+    low, high = image(embedding.network.output, [box, *units])
     # A range beside the column's own bounds means an infeasible problem, which the solver is to find.
     fits = (low <= ub[embedding.outputs]) & (high >= lb[embedding.outputs])
     columns = embedding.outputs[fits]
     lb[columns] = np.maximum(lb[columns], low[fits])
     ub[columns] = np.minimum(ub[columns], high[fits])
-
-
-def _range(affine: Affine, sources: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Bounds of an affine map of the sources by interval arithmetic; not a number becomes no bound."""
-    low = np.tile(affine.bias, (sources[0][0].shape[0], 1))
-    high = low.copy()
-    with np.errstate(invalid="ignore"):
-        for source, block in affine.weights.items():
-            source_lb, source_ub = sources[source]
-            plus, minus = positive_part(block), negative_part(block)
-            low += source_lb @ plus.T - source_ub @ minus.T
-            high += source_ub @ plus.T - source_lb @ minus.T
-    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
 def _part(matrix: sp.csr_array, sign: float) -> sp.csr_array:

@@ -125,7 +125,7 @@ def _carry_lines(network: Network, lb: Array, ub: Array, check: Callable[[], Non
         lines = _push(stage, sources)
         low, high = lines.low - _reach(lines.low_slope), lines.high + _reach(lines.high_slope)
         if not network.is_piecewise_linear:
-            low, high = _tighter(low, high, *_interval(stage, ranges))
+            low, high = _tighter(low, high, *image(stage, ranges))
         low, high = _known(low, high)
         if index >= FIRST_BACKWARD_STAGE:
             low, high = _refine(network, index, low, high, result, middle, radius, check)
@@ -153,7 +153,7 @@ def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], 
     sources = [(lb, ub)]
     result: list[tuple[Array, Array]] = []
     for index, (stage, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
-        low, high = _known(*_interval(stage, sources))
+        low, high = image(stage, sources)
         # Intervals are exact where a stage sees the input alone.
         if index > 0:
             low, high = _refine(network, index, low, high, result, middle, radius, check)
@@ -299,21 +299,23 @@ def _bound_by_intervals(network: Network, lb: Array, ub: Array) -> list[tuple[Ar
     sources = [(lb, ub)]
     result = []
     for stage, activation in zip(network.stages, network.activations, strict=True):
-        low, high = _known(*_interval(stage, sources))
+        low, high = image(stage, sources)
         result.append((low, high))
         sources.append(value_range(activation, low, high))
     return result
 
 
-def _interval(affine: Affine, sources: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+def image(affine: Affine, sources: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Bounds of an affine map of sources, each of which has a lower and an upper bound (k, n), by interval arithmetic."""
     low = np.tile(affine.bias, (sources[0][0].shape[0], 1))
     high = low.copy()
-    for source, block in affine.weights.items():
-        source_lb, source_ub = sources[source]
-        plus, minus = positive_part(block), negative_part(block)
-        high += _product(source_ub, plus) + _product(-source_lb, minus)
-        low -= _product(-source_lb, plus) + _product(source_ub, minus)
-    return low, high
+    with np.errstate(over="ignore", invalid="ignore"):
+        for source, block in affine.weights.items():
+            source_lb, source_ub = sources[source]
+            plus, minus = positive_part(block), negative_part(block)
+            high += _product(source_ub, plus) + _product(-source_lb, minus)
+            low -= _product(-source_lb, plus) + _product(source_ub, minus)
+    return _known(low, high)
 
 
 def _product(upper: Array, weights: Matrix) -> Array:

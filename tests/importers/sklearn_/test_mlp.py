@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,7 @@ pytest.importorskip("sklearn")
 
 from scipy.special import expit, softmax
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
@@ -21,26 +19,7 @@ from sklearn.svm import LinearSVC
 from dcembed.errors import InputError, UnsupportedLayerError
 from dcembed.importers import load_network
 
-RNG = np.random.default_rng(3)
-X = 5.0 + 3.0 * RNG.normal(size=(60, 3))
-Y = np.abs(X[:, 0] - 5.0) - X[:, 1]
-NEW = 5.0 + 6.0 * np.random.default_rng(4).normal(size=(40, 3))
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    """Few iterations are enough here; the warning that more would be better is not."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def regressor(*hidden, **options):
-    return MLPRegressor(hidden_layer_sizes=hidden or (5, 4), max_iter=10, random_state=0, **options)
-
-
-def classifier(**options):
-    return MLPClassifier(hidden_layer_sizes=(5,), max_iter=10, random_state=0, **options)
+from .perceptrons import NEW, X, Y, classifier, quiet, regressor  # noqa: F401
 
 
 @pytest.mark.parametrize(("activation", "name"), [("relu", "relu"), ("identity", None), ("logistic", "sigmoid"), ("tanh", "tanh")])

@@ -61,7 +61,7 @@ def _load(model: Any, limits: Limits, request: Request) -> Network:
     if not request.logits:
         return network
     # What goes into the last function is in the network that was compared.
-    logits = join(lowering.builder, find_logits(lowering.builder, results, outputs, request))
+    logits = join(lowering.builder, find_logits(results, outputs, request))
     return replace(lowering.finish(logits), input_names=inputs.names)
 
 

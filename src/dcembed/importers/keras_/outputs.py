@@ -46,9 +46,9 @@ def join(builder: NetworkBuilder, values: Sequence[Value]) -> Tensor:
     return ops.as_tensor(ops.concat(builder, flat, 0) if len(flat) > 1 else flat[0])
 
 
-def find_logits(builder: NetworkBuilder, values: Sequence[Value], outputs: Outputs, request: Request) -> list[Value]:
+def find_logits(values: Sequence[Value], outputs: Outputs, request: Request) -> list[Value]:
     """What goes into the sigmoid, softmax or log-softmax at the end of each output that has one."""
-    found = [logits for value in values if (logits := ops.drop_head(builder, value)) is not None]
+    found = [logits for value in values if (logits := ops.drop_head(value)) is not None]
     if not found:
         names = ", ".join(f"'{outputs.names[number]}'" for number in outputs.chosen)
         raise InputError(

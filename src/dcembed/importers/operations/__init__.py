@@ -85,7 +85,7 @@ from dcembed.importers.operations.reductions import (
     variance,
 )
 from dcembed.importers.operations.resizing import resize
-from dcembed.importers.operations.softmax import drop_head, heads_of, log_softmax, softmax, softmin
+from dcembed.importers.operations.softmax import drop_head, heads_of, log_softmax, softmax
 from dcembed.importers.operations.sorting import sort
 from dcembed.importers.operations.units import activate, relu
 from dcembed.importers.operations.values import (
@@ -205,7 +205,6 @@ __all__ = [
     "smallest_over",
     "soft_shrink",
     "softmax",
-    "softmin",
     "softplus",
     "sort",
     "split",

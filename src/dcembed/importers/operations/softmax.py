@@ -10,7 +10,7 @@ import scipy.special
 
 from dcembed.arrays import Array
 from dcembed.importers.operations.activations import sigmoid
-from dcembed.importers.operations.arithmetic import negate, subtract
+from dcembed.importers.operations.arithmetic import subtract
 from dcembed.importers.operations.extremes import log_sum_exp_of
 from dcembed.importers.operations.powers import exp
 from dcembed.importers.operations.rearranging import reshape, stack, take, where
@@ -35,12 +35,7 @@ def log_softmax(builder: NetworkBuilder, value: Value, axis: int = -1) -> Value:
     return _along(builder, value, axis, _log_softmax_rows, "log_softmax")
 
 
-def softmin(builder: NetworkBuilder, value: Value, axis: int = -1) -> Value:
-    """Softmax of the negative value."""
-    return softmax(builder, negate(builder, value), axis)
-
-
-def drop_head(builder: NetworkBuilder, value: Value) -> Tensor | None:
+def drop_head(value: Value) -> Tensor | None:
     """What went into the logistic function, softmax or log-softmax that gave `value`; None if none did."""
     return value.logits if isinstance(value, Tensor) else None
 

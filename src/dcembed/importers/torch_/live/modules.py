@@ -88,7 +88,7 @@ def _load_by_running(
     network = lowering.builder.finish(join(lowering.builder, values))
     forward = _forward(model, arguments, shapes, dtype, chosen)
     _check(network, forward, "float32" if recorder.rounds or dtype is torch.float32 else "float64")
-    return network if not request.logits else lowering.builder.finish(join(lowering.builder, drop_heads(lowering.builder, values, request)))
+    return network if not request.logits else lowering.builder.finish(join(lowering.builder, drop_heads(values, request)))
 
 
 def _load_by_export(

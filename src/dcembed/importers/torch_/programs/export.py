@@ -78,7 +78,7 @@ class _Reading:
 
     def finish(self, request: Request | None = None) -> Network:
         """The network; without its last activations if the request is for logits."""
-        values = self.values if request is None or not request.logits else drop_heads(self.builder, self.values, request)
+        values = self.values if request is None or not request.logits else drop_heads(self.values, request)
         return self.builder.finish(join(self.builder, values))
 
 

@@ -58,9 +58,9 @@ def join(builder: NetworkBuilder, values: Sequence[Tensor]) -> Tensor:
     return flat[0] if len(flat) == 1 else builder.concat(flat)
 
 
-def drop_heads(builder: NetworkBuilder, values: Sequence[Tensor], request: Request) -> list[Tensor]:
+def drop_heads(values: Sequence[Tensor], request: Request) -> list[Tensor]:
     """The outputs, without the last sigmoid, softmax or log-softmax of those that end in one."""
-    dropped = [ops.drop_head(builder, value) for value in values]
+    dropped = [ops.drop_head(value) for value in values]
     if all(value is None for value in dropped):
         raise InputError(
             'load_network: outputs="logits" asks for what goes into a last sigmoid, softmax or log-softmax, but the torch model does not '
