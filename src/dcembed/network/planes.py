@@ -1,0 +1,114 @@
+"""Affine functions below predictions, over many boxes at a time.
+
+The network is left from its output to its input: units with a positive weight are replaced by the line below them, units with a negative
+weight by the line above. What remains is an affine function of the input that lies below the prediction on the whole box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from dcembed.arrays import Array
+from dcembed.errors import InputError
+from dcembed.network.batched_products import chunks_of_boxes
+from dcembed.network.bounds import go_on
+from dcembed.network.going_back import Planes, Stage, go_back, lowest, read_stage, times_block
+from dcembed.network.network import Network
+from dcembed.network.rounding import magnitude, rounding
+from dcembed.network.safe_bounds import Bounds, bound_safely
+
+__all__ = ["Planes", "lower_planes", "lowest", "planes_within"]
+
+
+def lower_planes(
+    network: Network,
+    weights: npt.ArrayLike,
+    lb: npt.ArrayLike,
+    ub: npt.ArrayLike,
+    bounds: Bounds | None = None,
+    check: Callable[[], None] = go_on,
+) -> Planes:
+    """Affine functions below F = weights' f over each of k boxes.
+
+    They lie below F also in floating point: constants are lowered by more than what rounding does, here and in an evaluation of F.
+
+    Parameters
+    ----------
+    weights
+        Shape (k, num_outputs) for one function on each box, or (k, q, num_outputs) for q of them.
+    lb, ub
+        Finite boxes, shape (k, num_inputs).
+    bounds
+        Bounds of the pre-activations that hold already, as of larger boxes around these; a pair of arrays (k, width) for each stage.
+    check
+        Called before every large product; what it raises ends the computation.
+
+    Returns
+    -------
+    slope (k, q, num_inputs) and constant (k, q) with slope'x + constant <= F(x) in the box; q is 1 where one function is given. A constant
+    of -inf with a slope of zero says that nothing is known, after an overflow.
+
+    Examples
+    --------
+    On [0, 4] the hat max(x, 0) - 2 max(x - 1, 0), which falls to -2 there, lies above the line between its ends.
+
+    >>> from dcembed.network import build_mlp
+    >>> hat = build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+    >>> planes = lower_planes(hat, [[1.0]], [[0.0]], [[4.0]])
+    >>> planes.slope.round(6), lowest(planes, np.array([[0.0]]), np.array([[4.0]])).round(6)
+    (array([[[-0.5]]]), array([[-2.]]))
+    """
+    lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
+    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, check), check)
+
+
+def planes_within(
+    network: Network, weights: npt.ArrayLike, lb: Array, ub: Array, bounds: Bounds, check: Callable[[], None] = go_on
+) -> Planes:
+    """The same where the bounds of the pre-activations over these boxes are known, from `bound_safely`."""
+    measured = _read_weights(network, weights, lb.shape[0])
+    k, q = measured.shape[:2]
+    slope, constant = np.empty((k, q, network.num_inputs)), np.empty((k, q))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for boxes in chunks_of_boxes(k, q * max((network.num_inputs, *network.widths))):
+            check()
+            reach = magnitude(lb[boxes], ub[boxes])
+            stages = read_stages(network, [(low[boxes], high[boxes]) for low, high in bounds], reach)
+            part = _from_output(network, measured[boxes], stages, reach)
+            slope[boxes], constant[boxes] = part.slope, part.constant
+    return Planes(slope, constant)
+
+
+def read_stages(network: Network, bounds: Bounds, reach: Array) -> list[Stage]:
+    """Lines around all units, given bounds of their pre-activations and the largest absolute values of the inputs."""
+    stages: list[Stage] = []
+    for affine, activation, (low, high) in zip(network.stages, network.activations, bounds, strict=True):
+        stages.append(read_stage(affine, activation, low, high, [reach, *(stage.largest for stage in stages)]))
+    return stages
+
+
+def _from_output(network: Network, weights: Array, stages: list[Stage], reach: Array) -> Planes:
+    """Go back from the output; what is rounded in weights' C_m does as much harm as |weights|' |C_m| times the largest unit."""
+    output, share = network.output, rounding(network)
+    largest = [reach, *(stage.largest for stage in stages)]
+    added = np.tile(np.abs(output.bias), (weights.shape[0], 1))
+    for source, block in output.weights.items():
+        added += largest[source] @ abs(block).T
+    sources = {source: times_block(weights, block) for source, block in output.weights.items()}
+    planes = go_back(network, sources, weights @ output.bias, stages, reach, share)
+    harm = share * (np.abs(weights) @ added[:, :, None])[:, :, 0]
+    return Planes(planes.slope, planes.constant - harm)
+
+
+def _read_weights(network: Network, weights: npt.ArrayLike, k: int) -> Array:
+    measured = np.asarray(weights, dtype=np.float64)
+    measured = measured[:, None, :] if measured.ndim == 2 else measured
+    if measured.ndim != 3 or measured.shape[::2] != (k, network.num_outputs):
+        raise InputError(
+            f"lower_planes: weights has shape {np.shape(weights)}, but there are {k} boxes and the network has {network.num_outputs} outputs: "
+            f"expected ({k}, {network.num_outputs}) or ({k}, q, {network.num_outputs})."
+        )
+    return measured
