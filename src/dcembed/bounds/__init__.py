@@ -1,0 +1,1 @@
+"""How good a point can be at best: relaxations, hull cuts, branching, and what they prove."""
