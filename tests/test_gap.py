@@ -46,4 +46,7 @@ def test_a_gap_is_never_nan_and_never_negative(objective, bound, sense):
 def test_a_gap_is_shown_in_percent():
     assert show_gap(0.01234) == "1.23 %"
     assert show_gap(0.0) == "0 %"
+    assert show_gap(0.999) == "99.9 %"
+    assert show_gap(1e-9) == "<0.001 %"
+    assert show_gap(1e9) == ">1000 %"
     assert show_gap(np.inf) == "-"

@@ -8,6 +8,8 @@ from math import inf, isfinite
 ROUNDING = 1e-9
 # What a difference is divided by where the objective is zero.
 TINY = 1e-10
+# Gaps that people are shown by number.
+SMALLEST, LARGEST = 1e-5, 10.0
 
 
 def relative_gap(objective: float, bound: float, sense: float = 1.0) -> float:
@@ -25,4 +27,8 @@ def relative_gap(objective: float, bound: float, sense: float = 1.0) -> float:
 
 def show_gap(gap: float) -> str:
     """A gap for a person, in percent; "-" where nothing is known."""
-    return f"{100 * gap:.3g} %" if isfinite(gap) else "-"
+    if not isfinite(gap):
+        return "-"
+    if 0 < gap < SMALLEST:
+        return f"<{100 * SMALLEST:g} %"
+    return f"{100 * gap:.3g} %" if gap <= LARGEST else f">{100 * LARGEST:g} %"

@@ -22,6 +22,7 @@ from dcembed.run.clock import Clock, RunEnded, hear_interrupts
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
+from dcembed.run.table import Standing
 from dcembed.solvers.base import Backend, num_processors
 
 # Starts whose objectives are this near to the best, relatively, agree with it.
@@ -63,7 +64,7 @@ class Journal:
 
     def __init__(self, arguments: Arguments, embedded: EmbeddedProgram, clock: Clock) -> None:
         self.arguments, self.embedded, self.clock = arguments, embedded, clock
-        self.log = RunLog(arguments.options.verbose)
+        self.log = RunLog(arguments.options.verbose, with_bounds=arguments.options.prove is not False)
         self.incumbent = Incumbent(arguments.options.feasibility_tol)
         self.history: list[Iteration] = []
         # (seconds, bound) of every improvement of the bound.
@@ -99,7 +100,7 @@ class Journal:
         self.reach(number, point)
         is_new = self._has_news()
         if self._is_announced:
-            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._best, is_new)
+            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, is_new)
 
     def offer(self, point: Point) -> None:
         """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance.
@@ -119,14 +120,15 @@ class Journal:
         is_better = point is not None and self.incumbent.accepts(point) and point.objective < best
         self._reached[start] = point.objective if point is not None and is_better else best
 
-    def certify(self, bound: float) -> None:
+    def certify(self, bound: float, message: str = "") -> None:
         """A proof that no feasible point has a smaller objective, all being minimized; inf proves that there is none.
 
-        What is no better than what is known, -inf and NaN change nothing. Neither does a proof that there is no feasible point where there
+        The message says what has proved it, for the log. What is no better than what is known, -inf and NaN change nothing. Neither does a proof that there is no feasible point where there
         is one: it holds without tolerances, and the point with them.
         """
         if bound > self.bound and not (bound == np.inf and self.incumbent.is_feasible):
             self.bounds.append((self.clock.seconds, float(bound)))
+            self.log.bound(self.clock.seconds, self._standing, f"bound: {message}" if message else "bound")
 
     @property
     def bound(self) -> float:
@@ -164,7 +166,7 @@ class Journal:
             point=self.incumbent.points[-1] if self.incumbent.points else None,
         )
         self.history.append(record)
-        self.log.iteration(record, self._best)
+        self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):
             self.clock.stop()
@@ -222,6 +224,10 @@ class Journal:
     def _best(self) -> float:
         point = self.incumbent.point
         return self._sense * point.objective if point is not None and self.incumbent.is_feasible else np.nan
+
+    @property
+    def _standing(self) -> Standing:
+        return Standing(self._best, self._sense * self.bound, self.gap)
 
     def _has_news(self) -> bool:
         """Whether the best feasible point has improved since it was last shown."""
