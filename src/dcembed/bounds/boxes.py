@@ -63,6 +63,8 @@ class Bounder:
         program = relaxation.program()
         self._session = LastingSession(program, solver.moved_to(choose_backend(program.problem_class)))
         self.cuts = no_rows(relaxation.num_columns)
+        # The last relaxation that was solved, and its multipliers.
+        self.last: tuple[Relaxed, Array, Array] | None = None
 
     def close(self) -> None:
         """Release the solver."""
@@ -84,6 +86,14 @@ class Bounder:
             if best.x is None or not is_better or not self._cut(best.x):
                 break
         return best
+
+    def solve_tangents(self, box: Box, below: Sequence[Below]) -> None:
+        """Solve with affine functions that need not be below anything: `last` has its multipliers, and nothing is proved."""
+        relaxation = self.relaxation
+        full = Box(np.concatenate([box.lb, relaxation.root.lb[relaxation.num_host :]]), np.concatenate([box.ub, relaxation.root.ub[relaxation.num_host :]]))
+        rows = stack([relaxation.switched(full), relaxation.planes(below)])
+        nothing = np.zeros(full.lb.size)
+        self._solve_once(full, rows, Solved(box, below, -np.inf, None, nothing, nothing))
 
     def add(self, cuts: Rows) -> None:
         """Keep cuts that hold everywhere."""
@@ -108,10 +118,12 @@ class Bounder:
         if solution.status is SolveStatus.INFEASIBLE:
             bound = np.inf if self._is_empty(relaxed) else known.bound
             return Solved(known.box, known.below, bound, None, known.weight, known.reduced)
-        if solution.x is None or solution.duals is None:
-            return Solved(known.box, known.below, known.bound, solution.x, known.weight, known.reduced)
-        proof = prove_bound(relaxed, solution.x, solution.duals)
-        weight = 0.5 * (abs(relaxed.rows).T @ np.abs(solution.duals))
+        # A solver that fails has no say, but the box has: without rows it proves most where it is small.
+        x = solution.x if solution.x is not None else np.clip(0.0, full.lb, full.ub)
+        multipliers = solution.duals if solution.duals is not None else np.zeros(relaxed.row_lb.size)
+        self.last = relaxed, x, multipliers
+        proof = prove_bound(relaxed, x, multipliers)
+        weight = 0.5 * (abs(relaxed.rows).T @ np.abs(multipliers))
         return Solved(known.box, known.below, max(known.bound, proof.bound), solution.x, weight, proof.reduced)
 
     def _is_empty(self, relaxed: Relaxed) -> bool:

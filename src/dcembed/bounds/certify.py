@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 import numpy as np
 
 from dcembed.bounds.boxes import Bounder
+from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import build_relaxation
 from dcembed.bounds.tree import Branching, branch
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -29,6 +30,8 @@ def certify(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
         with _opened(journal, box, solver, clock) as here:
             root = here.bounder.solve(box)
             _write(journal, root.bound)
+            for root in cut_hull(here.bounder, journal, root, here.cutoff):
+                _write(journal, root.bound)
             for bound in branch(here, root):
                 _write(journal, bound)
     except RunEnded:
