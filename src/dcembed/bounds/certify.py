@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder
 from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import build_relaxation
@@ -24,13 +25,13 @@ CLOSED_SHARE = 0.9
 WHOLE = 1e-6
 
 
-def certify(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
+def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Array | None = None) -> None:
     """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so."""
     try:
         with _opened(journal, box, solver, clock) as here:
             root = here.bounder.solve(box)
             _write(journal, root.bound)
-            for root in cut_hull(here.bounder, journal, root, here.cutoff):
+            for root in cut_hull(here.bounder, journal, root, here.cutoff, hint):
                 _write(journal, root.bound)
             for bound in branch(here, root):
                 _write(journal, bound)

@@ -16,7 +16,7 @@ from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.cover import Cover, price_of
 from dcembed.bounds.pieces import Piece, find_pieces
-from dcembed.bounds.relaxation import Relaxation, Rows, stack
+from dcembed.bounds.relaxation import Relaxation, Rows, no_rows, stack
 from dcembed.bounds.safe import Relaxed
 from dcembed.program.tightening import Box
 from dcembed.run.journal import Journal
@@ -68,14 +68,19 @@ class Pieces:
         return self._covers[key]
 
 
-def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float]) -> Iterator[Solved]:
-    """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after each."""
+def cut_hull(
+    bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Array | None = None
+) -> Iterator[Solved]:
+    """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after each.
+
+    `hint` has multipliers of the fixed rows from which the first prices are made, where somebody knows good ones.
+    """
     here = Pieces(bounder.relaxation, bounder.clock.check, journal.arguments.options.seed)
     if not here.pieces:
         return
     rows = _Owners(here)
     best, stall, max_boxes = root, 0, float(MAX_BOXES)
-    prices = _first_prices(here, rows, bounder, journal, root)
+    prices = _first_prices(here, rows, bounder, journal, root, hint)
     for _ in range(MAX_ROUNDS):
         cuts = _cuts(here, prices, _tolerance(journal, best.bound, cutoff()), int(max_boxes), journal)
         if cuts.rows.number == 0:
@@ -168,7 +173,9 @@ def _prices(here: Pieces, rows: _Owners, bounder: Bounder) -> list[Prices]:
     return found
 
 
-def _first_prices(here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved) -> list[Prices]:
+def _first_prices(
+    here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Array | None
+) -> list[Prices]:
     """Those of the tangents at the best point, where the true ones are near; those of the root where there is no point."""
     best = journal.incumbent.point
     if best is None or not journal.incumbent.is_feasible:
@@ -178,7 +185,12 @@ def _first_prices(here: Pieces, rows: _Owners, bounder: Bounder, journal: Journa
     near = Box(np.maximum(w - TANGENT_SHARE * width, root.box.lb), np.minimum(w + TANGENT_SHARE * width, root.box.ub))
     for piece in here.pieces:
         here.cover(piece, True).hear(piece.inputs(w)[None])
-    bounder.solve_tangents(root.box, here.relaxation.below(near))
+    if hint is None:
+        bounder.solve_tangents(root.box, here.relaxation.below(near))
+        return _prices(here, rows, bounder)
+    relaxation = here.relaxation
+    relaxed = relaxation.relaxed(relaxation.root, no_rows(relaxation.num_columns))
+    bounder.last = relaxed, np.concatenate([w, relaxation.values(w)]), hint
     return _prices(here, rows, bounder)
 
 
