@@ -29,6 +29,7 @@ def lower_planes(
     lb: npt.ArrayLike,
     ub: npt.ArrayLike,
     bounds: Bounds | None = None,
+    tight: bool = False,
     check: Callable[[], None] = go_on,
 ) -> Planes:
     """Affine functions below F = weights' f over each of k boxes.
@@ -43,6 +44,8 @@ def lower_planes(
         Finite boxes, shape (k, num_inputs).
     bounds
         Bounds of the pre-activations that hold already, as of larger boxes around these; a pair of arrays (k, width) for each stage.
+    tight
+        Whether units that stay open are bounded backward as well: tighter planes on wide boxes, at many times the cost.
     check
         Called before every large product; what it raises ends the computation.
 
@@ -62,7 +65,7 @@ def lower_planes(
     (array([[[-0.5]]]), array([[-2.]]))
     """
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
-    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, check), check)
+    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, check), check)
 
 
 def planes_within(

@@ -1,15 +1,14 @@
-"""Bounds of the pre-activations over many boxes of few inputs, fast and true to rounding.
+"""Bounds of the pre-activations over many boxes, fast and true to rounding.
 
-Forward, every unit is one affine function of the input and a radius around it: half the work of two functions and none of telling the
-signs of weights apart, and hardly looser where few units are open. Those that it leaves open are then looked at box by box: backward bounds
-of these alone. Units that are settled in a box stay so in the boxes within it, whose bounds begin with those of that box.
-
-Boxes are the last axis here, so that all of them go through a stage in one product.
+Forward, every unit is an affine function of the input and of what is not known of the units before it that are open. That is nearly as
+tight as backward bounds where few units are open, and far quicker; where many are, or where the inputs are too many to be carried along,
+units that it leaves open can be looked at one by one: backward bounds of these alone, each in its box. Units that are settled in a box stay
+so in the boxes within it, whose bounds begin with those of that box.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from dcembed.arrays import Array, Matrix
 from dcembed.network.activations import RELU, Activation
+from dcembed.network.activations.lines import Band
 from dcembed.network.activations.ranges import value_range
 from dcembed.network.affine import Affine
 from dcembed.network.batched_products import chunks_of_boxes
@@ -24,17 +24,13 @@ from dcembed.network.bounds import go_on, image, runs_backward
 from dcembed.network.going_back import Stage, go_back, lowest, read_stage
 from dcembed.network.network import Network
 from dcembed.network.rounding import EPS, TINY, magnitude, rounding
+from dcembed.network.zonotopes import REMEMBERED, around_input, ends, push, relax
 
 Bounds = list[tuple[Array, Array]]
 
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """slopes' s + middle +- radius with s in [-1, 1]^d around each of n numbers on k boxes: shapes (n, d, k), (n, k) and (n, k)."""
-
-    slopes: Array
-    middle: Array
-    radius: Array
+# Numbers of a stage that are worked on together, and boxes at the least.
+CHUNK_ENTRIES = 200_000
+LEAST_BOXES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +43,12 @@ class _Box:
 
 
 def bound_safely(
-    network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike, within: Bounds | None = None, check: Callable[[], None] = go_on
+    network: Network,
+    lb: npt.ArrayLike,
+    ub: npt.ArrayLike,
+    within: Bounds | None = None,
+    tight: bool = False,
+    check: Callable[[], None] = go_on,
 ) -> Bounds:
     """Lower and upper bounds of a_1..a_L over each box, moved outward by more than what rounding may do.
 
@@ -57,6 +58,8 @@ def bound_safely(
         Finite boxes, shape (k, num_inputs).
     within
         Bounds that hold already, as of larger boxes around these: a pair of arrays (k, width) for each stage.
+    tight
+        Whether units that stay open are bounded backward as well.
     check
         Called before every large product; what it raises ends the computation.
 
@@ -67,73 +70,61 @@ def bound_safely(
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
     k = lb.shape[0]
     result = [(np.empty((k, width)), np.empty((k, width))) for width in network.widths]
-    entries = max((network.num_inputs, *network.widths)) * (network.num_inputs + 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        for boxes in chunks_of_boxes(k, entries):
+        for boxes in _chunks(network, lb, ub):
             known = None if within is None else [(low[boxes], high[boxes]) for low, high in within]
-            part = _bound(network, _Box(lb[boxes], ub[boxes], magnitude(lb[boxes], ub[boxes])), known, check)
+            part = _bound(network, _Box(lb[boxes], ub[boxes], magnitude(lb[boxes], ub[boxes])), known, tight, check)
             for (low, high), (own_low, own_high) in zip(result, part, strict=True):
                 low[boxes], high[boxes] = own_low, own_high
     return result
 
 
-def _bound(network: Network, box: _Box, within: Bounds | None, check: Callable[[], None]) -> Bounds:
+def _chunks(network: Network, lb: Array, ub: Array) -> Iterator[Array]:
+    """Boxes that are worked on together: those with about as many open units, so that few places stay empty."""
+    k, d = lb.shape
+    if not network.stages:
+        return
+    counts = _open_at_first(network.stages[0], lb, ub)
+    order = np.argsort(-counts, kind="stable")
+    start = 0
+    while start < k:
+        num_terms = 1 + d + (len(network.stages) - 1) * min(int(counts[order[start]]), REMEMBERED)
+        size = max(LEAST_BOXES, CHUNK_ENTRIES // (max(network.widths) * num_terms))
+        yield order[start : start + size]
+        start += size
+
+
+def _open_at_first(affine: Affine, lb: Array, ub: Array) -> Array:
+    """How many units of the first stage are open, about."""
+    block = affine.weights.get(0)
+    if block is None:
+        return np.zeros(lb.shape[0], dtype=np.int64)
+    middle, radius = 0.5 * (lb + ub) @ block.T + affine.bias, 0.5 * (ub - lb) @ abs(block).T
+    counts: Array = (np.abs(middle) < radius).sum(axis=1)
+    return counts
+
+
+def _bound(network: Network, box: _Box, within: Bounds | None, tight: bool, check: Callable[[], None]) -> Bounds:
     share, carries = rounding(network), not runs_backward(network)
-    lines, ranges = [_input_line(box, carries)], [(box.lb, box.ub)]
+    sources, ranges = [around_input(box.lb, box.ub, carries)], [(box.lb, box.ub)]
     stages: list[Stage] = []
     result: Bounds = []
     for index, (affine, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
         check()
-        line = _push(affine, lines, share)
-        low, high = _ends(line)
+        around = push(affine, sources, share)
+        low, high = ends(around)
         if activation is not RELU or not carries:
             low, high = _both(low, high, *_intervals(affine, ranges, share))
         if within is not None:
             low, high = _both(low, high, *within[index])
-        if index > 0:
+        if index > 0 and (tight or not carries):
             low, high = _refine(network, index, low, high, stages, box, share)
         result.append((low, high))
-        stages.append(read_stage(affine, activation, low, high, [box.reach, *(stage.largest for stage in stages)]))
-        ranges.append(value_range(activation, low, high))
-        lines.append(_relax(line, activation, stages[-1], low, high))
+        if index + 1 < len(network.stages):
+            stages.append(read_stage(affine, activation, low, high, [box.reach, *(stage.largest for stage in stages)]))
+            ranges.append(value_range(activation, low, high))
+            sources.append(relax(around, *_parallel(activation, stages[-1].band, low, high), REMEMBERED if carries else 0))
     return result
-
-
-def _input_line(box: _Box, carries: bool) -> Line:
-    """The inputs; where they are too many to be carried along they are numbers that are not known exactly."""
-    k, d = box.lb.shape
-    middle = 0.5 * (box.lb + box.ub)
-    radius = (0.5 * (box.ub - box.lb) + 2.0 * EPS * box.reach).T
-    if not carries:
-        return Line(np.zeros((d, 0, k)), middle.T, radius)
-    slopes = np.zeros((d, d, k))
-    slopes[np.arange(d), np.arange(d)] = radius
-    return Line(slopes, middle.T, np.zeros((d, k)))
-
-
-def _push(affine: Affine, lines: list[Line], share: float) -> Line:
-    """An affine map of lines; what is rounded goes to the radius."""
-    d, k = lines[0].slopes.shape[1:]
-    slopes = np.zeros((affine.num_rows, d, k))
-    middle = np.tile(affine.bias[:, None], (1, k))
-    radius = np.tile(share * np.abs(affine.bias)[:, None] + TINY, (1, k))
-    for source, block in affine.weights.items():
-        line = lines[source]
-        n = line.middle.shape[0]
-        slopes += (block @ line.slopes.reshape(n, d * k)).reshape(affine.num_rows, d, k)
-        middle += block @ line.middle
-        radius += abs(block) @ (line.radius * (1.0 + share) + share * (np.abs(line.middle) + np.abs(line.slopes).sum(axis=1)) + TINY)
-    return Line(slopes, middle, radius)
-
-
-def _ends(line: Line) -> tuple[Array, Array]:
-    """Bounds (k, n) of the numbers around which the line is."""
-    reach = np.abs(line.slopes).sum(axis=1)
-    room = (reach + line.radius) * (1.0 + EPS * (line.slopes.shape[1] + 4)) + 4.0 * EPS * np.abs(line.middle)
-    low, high = np.ascontiguousarray((line.middle - room).T), np.ascontiguousarray((line.middle + room).T)
-    # What overflows bounds nothing.
-    is_known = np.isfinite(low) & np.isfinite(high)
-    return (low, high) if is_known.all() else (np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf))
 
 
 def _intervals(affine: Affine, ranges: Bounds, share: float) -> tuple[Array, Array]:
@@ -173,20 +164,12 @@ def _both_signs(rows: Matrix) -> Array:
     return np.stack([dense, -dense], axis=1)
 
 
-def _relax(line: Line, activation: Activation, stage: Stage, low: Array, high: Array) -> Line:
-    """A line around the units, given one around their pre-activations: that of the band between whose lines they are."""
-    slope, bottom, top = _parallel(stage, low, high) if activation is not RELU else (stage.band.upper, 0.0, stage.band.lift)
-    slope, half, shift = (np.ascontiguousarray(part.T) for part in (slope, 0.5 * (top - bottom), 0.5 * (top + bottom)))
-    slopes = line.slopes * slope[:, None, :]
-    steep = np.abs(slope)
-    return Line(slopes, line.middle * slope + shift, (line.radius * steep + half) * (1.0 + 4.0 * EPS) + 4.0 * EPS * np.abs(shift))
-
-
-def _parallel(stage: Stage, low: Array, high: Array) -> tuple[Array, Array, Array]:
+def _parallel(activation: Activation, band: Band, low: Array, high: Array) -> tuple[Array, Array, Array]:
     """slope * a + bottom <= phi(a) <= slope * a + top: two lines of the same slope."""
-    band = stage.band
+    if activation is RELU:
+        return band.upper, np.zeros_like(low), band.lift
     slope = 0.5 * (band.lower + band.upper)
-    drop = 0.0 if band.drop is None else band.drop
+    drop = np.zeros_like(low) if band.drop is None else band.drop
     bottom = np.minimum(*_at_ends(band.lower - slope, low, high)) + drop
     top = np.maximum(*_at_ends(band.upper - slope, low, high)) + band.lift
     room = 4.0 * EPS * (np.abs(slope) + np.abs(band.lower) + np.abs(band.upper)) * magnitude(low, high)
