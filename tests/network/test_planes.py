@@ -150,6 +150,15 @@ def test_sparse_blocks_and_skips_have_the_planes_of_dense_ones():
     np.testing.assert_allclose(one.constant, other.constant, atol=1e-9)
 
 
+def test_branches_beside_one_another_are_told_apart():
+    """What is not known of max(x, 0), up to 0.5 besides x / 2, is not what is not known of max(y, 0), though both stages see the input alone."""
+    branches = [Affine({0: np.eye(2)[[index]]}, np.zeros(1)) for index in range(2)]
+    joined = Affine({0: np.array([[-0.5, 0.5]]), 1: np.array([[1.0]]), 2: np.array([[-1.0]])}, np.zeros(1))
+    network = Network(2, (*branches, joined), Affine({3: np.ones((1, 1))}, np.zeros(1)))
+    low, high = bound_safely(network, [[-1.0, -1.0]], [[1.0, 1.0]])[2]
+    assert -0.5 - 1e-9 < low.item() < -0.5 < 0.5 < high.item() < 0.5 + 1e-9
+
+
 def test_many_inputs_are_not_carried_along():
     network = random_mlp((200, 20, 20, 20, 1))
     rng = np.random.default_rng(4)

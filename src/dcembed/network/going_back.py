@@ -9,7 +9,7 @@ sum of |w| times what a unit's line takes from the stages before without signs, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,36 +32,57 @@ class Stage:
     ----------
     band
         Lines around the units.
-    largest
-        The largest absolute value of each unit, shape (k, width).
+    least, most
+        The ranges of the units, shape (k, width).
     size
         What their lines add up, without signs, shape (k, width).
     """
 
     band: Band
-    largest: Array
+    least: Array
+    most: Array
     size: Array
 
     def at(self, boxes: Array | slice) -> Stage:
         """The same on some of the boxes."""
         band = self.band
         drop = None if band.drop is None else band.drop[boxes]
-        return Stage(Band(band.lower[boxes], drop, band.upper[boxes], band.lift[boxes]), self.largest[boxes], self.size[boxes])
+        own = Band(band.lower[boxes], drop, band.upper[boxes], band.lift[boxes])
+        return Stage(own, self.least[boxes], self.most[boxes], self.size[boxes])
 
 
-def read_stage(affine: Affine, activation: Activation, low: Array, high: Array, largest: list[Array]) -> Stage:
-    """A stage whose pre-activations are in [low, high], (k, width), given the largest absolute values of all sources before it."""
+def enclose_safely(activation: Activation, low: Array, high: Array) -> Band:
+    """Lines around units whose pre-activations are in [low, high], true to rounding."""
     band = enclose(activation, low, high)
-    if activation is RELU:
-        # The chord is rounded, too: at the upper end, where it is steepest, by a few units in the last place.
-        band = Band(band.lower, None, band.upper, band.lift + 4.0 * EPS * np.where(band.lift > 0, high, 0.0))
-    added = np.tile(np.abs(affine.bias), (low.shape[0], 1))
-    for source, block in affine.weights.items():
-        added += largest[source] @ abs(block).T
+    if activation is not RELU:
+        return band
+    # The chord is rounded: at the upper end, where it is highest, by a few units in the last place.
+    return Band(band.lower, None, band.upper, band.lift + 4.0 * EPS * np.where(band.lift > 0, high, 0.0))
+
+
+def magnitudes(affine: Affine) -> dict[int, Matrix]:
+    """The weights without signs."""
+    return {source: abs(block) for source, block in affine.weights.items()}
+
+
+def added_up(affine: Affine, sizes: Mapping[int, Matrix], ranges: Sequence[tuple[Array, Array]]) -> Array:
+    """What an affine map adds up, without signs, of sources in these ranges; `sizes` are its `magnitudes`."""
+    added = np.tile(np.abs(affine.bias), (ranges[0][0].shape[0], 1))
+    for source, block in sizes.items():
+        added += magnitude(*ranges[source]) @ block.T
+    return added
+
+
+def read_stage(
+    affine: Affine, sizes: Mapping[int, Matrix], activation: Activation, low: Array, high: Array, ranges: Sequence[tuple[Array, Array]]
+) -> Stage:
+    """A stage whose pre-activations are in [low, high], (k, width), and whose sources are in `ranges`."""
+    band = enclose_safely(activation, low, high)
+    added = added_up(affine, sizes, ranges)
     size = np.maximum(np.abs(band.lower), np.abs(band.upper)) * added + _finite(band.lift)
     if band.drop is not None:
         size = size + _finite(band.drop)
-    return Stage(band, magnitude(*value_range(activation, low, high)), size)
+    return Stage(band, *value_range(activation, low, high), size)
 
 
 def _finite(constants: Array) -> Array:

@@ -17,14 +17,13 @@ import numpy.typing as npt
 from dcembed.arrays import Array, Matrix
 from dcembed.network.activations import RELU, Activation
 from dcembed.network.activations.lines import Band
-from dcembed.network.activations.ranges import value_range
 from dcembed.network.affine import Affine
 from dcembed.network.batched_products import chunks_of_boxes
 from dcembed.network.bounds import go_on, image, runs_backward
-from dcembed.network.going_back import Stage, go_back, lowest, read_stage
+from dcembed.network.going_back import Stage, added_up, enclose_safely, go_back, lowest, magnitudes, read_stage
 from dcembed.network.network import Network
 from dcembed.network.rounding import EPS, TINY, magnitude, rounding
-from dcembed.network.zonotopes import REMEMBERED, around_input, ends, push, relax
+from dcembed.network.zonotopes import REMEMBERED, Places, Scratch, around_input, ends, push, relax
 
 Bounds = list[tuple[Array, Array]]
 
@@ -40,6 +39,33 @@ class _Box:
     lb: Array
     ub: Array
     reach: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """How a network is gone through.
+
+    Parameters
+    ----------
+    carries
+        Whether the inputs are carried along.
+    is_plain
+        Whether that is all: no intervals, which help units that are not monotone, and no way back.
+    refines
+        Whether open units are bounded backward.
+    share
+        More than what is rounded of what is added up.
+    sizes
+        The weights of every stage, without signs.
+    """
+
+    network: Network
+    carries: bool
+    is_plain: bool
+    refines: bool
+    share: float
+    sizes: list[dict[int, Matrix]]
+    scratch: Scratch
 
 
 def bound_safely(
@@ -70,10 +96,11 @@ def bound_safely(
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
     k = lb.shape[0]
     result = [(np.empty((k, width)), np.empty((k, width))) for width in network.widths]
+    way = _choose(network, tight)
     with np.errstate(over="ignore", invalid="ignore"):
         for boxes in _chunks(network, lb, ub):
             known = None if within is None else [(low[boxes], high[boxes]) for low, high in within]
-            part = _bound(network, _Box(lb[boxes], ub[boxes], magnitude(lb[boxes], ub[boxes])), known, tight, check)
+            part = _bound(way, _Box(lb[boxes], ub[boxes], magnitude(lb[boxes], ub[boxes])), known, check)
             for (low, high), (own_low, own_high) in zip(result, part, strict=True):
                 low[boxes], high[boxes] = own_low, own_high
     return result
@@ -104,36 +131,47 @@ def _open_at_first(affine: Affine, lb: Array, ub: Array) -> Array:
     return counts
 
 
-def _bound(network: Network, box: _Box, within: Bounds | None, tight: bool, check: Callable[[], None]) -> Bounds:
-    share, carries = rounding(network), not runs_backward(network)
-    sources, ranges = [around_input(box.lb, box.ub, carries)], [(box.lb, box.ub)]
+def _choose(network: Network, tight: bool) -> _Way:
+    carries = not runs_backward(network)
+    refines = tight or not carries
+    sizes = [magnitudes(affine) for affine in network.stages]
+    return _Way(network, carries, network.is_piecewise_linear and not refines, refines, rounding(network), sizes, Scratch())
+
+
+def _bound(way: _Way, box: _Box, within: Bounds | None, check: Callable[[], None]) -> Bounds:
+    sources = [around_input(box.lb, box.ub, way.carries)]
+    places = Places(np.full(box.lb.shape[0], sources[0].terms.shape[1]), REMEMBERED if way.carries else 0)
     stages: list[Stage] = []
     result: Bounds = []
-    for index, (affine, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
+    for index, (affine, activation) in enumerate(zip(way.network.stages, way.network.activations, strict=True)):
         check()
-        around = push(affine, sources, share)
-        low, high = ends(around)
-        if activation is not RELU or not carries:
-            low, high = _both(low, high, *_intervals(affine, ranges, share))
-        if within is not None:
-            low, high = _both(low, high, *within[index])
-        if index > 0 and (tight or not carries):
-            low, high = _refine(network, index, low, high, stages, box, share)
+        around = push(affine, way.sizes[index], sources, way.share, way.scratch)
+        low, high = ends(around) if within is None else _both(*ends(around), *within[index])
+        if not way.is_plain:
+            low, high = _improve(way, index, low, high, stages, box)
         result.append((low, high))
-        if index + 1 < len(network.stages):
-            stages.append(read_stage(affine, activation, low, high, [box.reach, *(stage.largest for stage in stages)]))
-            ranges.append(value_range(activation, low, high))
-            sources.append(relax(around, *_parallel(activation, stages[-1].band, low, high), REMEMBERED if carries else 0))
+        if index + 1 == len(way.network.stages):
+            break
+        band = enclose_safely(activation, low, high)
+        if not way.is_plain:
+            stages.append(read_stage(affine, way.sizes[index], activation, low, high, _ranges(stages, box)))
+        units, places = relax(around, *_parallel(activation, band, low, high), places, way.scratch, f"units of stage {index}")
+        sources.append(units)
     return result
 
 
-def _intervals(affine: Affine, ranges: Bounds, share: float) -> tuple[Array, Array]:
-    low, high = image(affine, ranges)
-    added = np.tile(np.abs(affine.bias) + TINY, (low.shape[0], 1))
-    for source, block in affine.weights.items():
-        added += magnitude(*ranges[source]) @ abs(block).T
-    room = share * np.where(np.isfinite(added), added, 0.0)
-    return low - room, high + room
+def _ranges(stages: list[Stage], box: _Box) -> Bounds:
+    """Of all sources."""
+    return [(box.lb, box.ub), *((stage.least, stage.most) for stage in stages)]
+
+
+def _improve(way: _Way, index: int, low: Array, high: Array, stages: list[Stage], box: _Box) -> tuple[Array, Array]:
+    """Bounds by intervals, which know that squares are not negative, and by going back."""
+    affine, ranges = way.network.stages[index], _ranges(stages, box)
+    room = way.share * (added_up(affine, way.sizes[index], ranges) + TINY)
+    least, most = image(affine, ranges)
+    low, high = _both(low, high, least - room, most + room)
+    return _refine(way, index, low, high, stages, box) if index > 0 and way.refines else (low, high)
 
 
 def _both(low: Array, high: Array, other_low: Array, other_high: Array) -> tuple[Array, Array]:
@@ -142,8 +180,9 @@ def _both(low: Array, high: Array, other_low: Array, other_high: Array) -> tuple
     return np.minimum(low, high), high
 
 
-def _refine(network: Network, index: int, low: Array, high: Array, stages: list[Stage], box: _Box, share: float) -> tuple[Array, Array]:
+def _refine(way: _Way, index: int, low: Array, high: Array, stages: list[Stage], box: _Box) -> tuple[Array, Array]:
     """Backward bounds for the units that are open, each in its box."""
+    network = way.network
     is_open = ((low < 0) & (high > 0)) if network.activations[index] is RELU else low < high
     places, units = np.nonzero(is_open)
     affine = network.stages[index]
@@ -152,7 +191,7 @@ def _refine(network: Network, index: int, low: Array, high: Array, stages: list[
         at, unit = places[chunk], units[chunk]
         weights = {source: _both_signs(block[unit]) for source, block in affine.weights.items()}
         constant = affine.bias[unit][:, None] * np.array([1.0, -1.0])
-        planes = go_back(network, weights, constant, [stage.at(at) for stage in stages], box.reach[at], share)
+        planes = go_back(network, weights, constant, [stage.at(at) for stage in stages], box.reach[at], way.share)
         least = lowest(planes, box.lb[at], box.ub[at])
         low[at, unit], high[at, unit] = _both(low[at, unit], high[at, unit], least[:, 0], -least[:, 1])
     return low, high

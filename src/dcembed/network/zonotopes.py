@@ -7,16 +7,32 @@ radius of its own. Boxes are the last axis, so that all of them go through a sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dcembed.arrays import Array
+from dcembed.arrays import Array, Matrix
 from dcembed.network.affine import Affine
 from dcembed.network.rounding import EPS, TINY
 
 # Of one stage so many units in each box are remembered, those of which least is known; measured on boxes in which half of 64 units are open.
 REMEMBERED = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Scratch:
+    """Memory that is used again and again: to get fresh one for every product takes longer than the product."""
+
+    held: dict[str, Array] = field(default_factory=dict)
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Array:
+        """An array of this shape, with anything in it; the one before of the same name is gone."""
+        size = math.prod(shape)
+        if name not in self.held or self.held[name].size < size:
+            self.held[name] = np.empty(size)
+        return self.held[name][:size].reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +54,14 @@ class Zonotope:
     added: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Which terms are in use: in each of k boxes the first `taken`, shape (k,). A place is given once, whatever branch of the network asks."""
+
+    taken: Array
+    a_stage: int
+
+
 def around_input(lb: Array, ub: Array, carries: bool) -> Zonotope:
     """The inputs in boxes (k, d); where they are too many to be carried along they are numbers that are not known exactly."""
     k, d = lb.shape
@@ -51,26 +75,44 @@ def around_input(lb: Array, ub: Array, carries: bool) -> Zonotope:
     return Zonotope(terms, np.zeros((d, k)), np.abs(middle).T + radius)
 
 
-def push(affine: Affine, sources: list[Zonotope], share: float) -> Zonotope:
-    """Around an affine map of the sources; what is rounded, at most `share` of what is added up, goes to the radius."""
+def push(affine: Affine, sizes: Mapping[int, Matrix], sources: list[Zonotope], share: float, scratch: Scratch) -> Zonotope:
+    """Around an affine map of the sources; what is rounded, at most `share` of what is added up, goes to the radius.
+
+    `sizes` are the magnitudes of its weights. The terms are in `scratch`, until the next stage is pushed.
+    """
     k = sources[0].radius.shape[1]
     num_terms = max((sources[source].terms.shape[1] for source in affine.weights), default=1)
-    terms = None
+    terms = scratch.array("terms", (affine.num_rows, num_terms, k))
     radius = np.tile(share * np.abs(affine.bias)[:, None] + TINY, (1, k))
+    filled = 0
+    # Later sources have the terms of earlier ones and more.
     for source, block in sorted(affine.weights.items(), reverse=True):
         own = sources[source]
-        n, t, _ = own.terms.shape
-        part = np.asarray(block @ own.terms.reshape(n, t * k)).reshape(affine.num_rows, t, k)
-        radius += abs(block) @ (own.radius * (1.0 + share) + share * own.added + TINY)
-        # Later sources have the terms of earlier ones and more.
-        if terms is None:
-            terms = part if t == num_terms else np.concatenate([part, np.zeros((affine.num_rows, num_terms - t, k))], axis=1)
-        else:
-            terms[:, :t] += part
-    if terms is None:
-        terms = np.zeros((affine.num_rows, 1, k))
+        part = _product(block, own.terms, terms if not filled and own.terms.shape[1] == num_terms else None)
+        radius += sizes[source] @ (own.radius * (1.0 + share) + share * own.added + TINY)
+        if part is not terms:
+            _add(terms, part, filled)
+        filled = max(filled, part.shape[1])
+    terms[:, filled:] = 0.0
     terms[:, 0] += affine.bias[:, None]
-    return Zonotope(terms, radius, np.abs(terms).sum(axis=1))
+    magnitudes = np.abs(terms, out=scratch.array("magnitudes", terms.shape))
+    return Zonotope(terms, radius, np.einsum("ntk->nk", magnitudes))
+
+
+def _product(block: Matrix, terms: Array, out: Array | None) -> Array:
+    n, t, k = terms.shape
+    flat = terms.reshape(n, t * k)
+    if out is None or not isinstance(block, np.ndarray):
+        return np.asarray(block @ flat).reshape(block.shape[0], t, k)
+    np.matmul(block, flat, out=out.reshape(block.shape[0], t * k))
+    return out
+
+
+def _add(terms: Array, part: Array, filled: int) -> None:
+    """Add a part to what is there of the terms, and write it where there is nothing yet."""
+    t = part.shape[1]
+    terms[:, : min(t, filled)] += part[:, :filled]
+    terms[:, filled:t] = part[:, filled:]
 
 
 def ends(zonotope: Zonotope) -> tuple[Array, Array]:
@@ -84,38 +126,37 @@ def ends(zonotope: Zonotope) -> tuple[Array, Array]:
     return (low, high) if is_known.all() else (np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf))
 
 
-def relax(zonotope: Zonotope, slope: Array, bottom: Array, top: Array, remembered: int) -> Zonotope:
+def relax(
+    zonotope: Zonotope, slope: Array, bottom: Array, top: Array, places: Places, scratch: Scratch, name: str
+) -> tuple[Zonotope, Places]:
     """Around units between the lines slope * a + bottom and slope * a + top, shapes (k, n), of numbers a that `zonotope` is around.
 
-    The terms of `zonotope` are overwritten.
+    Also the places that are left. The terms are in `scratch` under this name.
     """
     shift, half = 0.5 * (top + bottom), 0.5 * (top - bottom)
     half = half + 4.0 * EPS * (np.abs(top) + np.abs(bottom))
-    boxes, units, slots, num_slots = _slots(half, remembered)
-    flat = np.ascontiguousarray(slope.T)
-    steep, rest = np.abs(flat), np.ascontiguousarray(half.T)
-    terms = zonotope.terms
-    terms *= flat[:, None, :]
+    boxes, units, slots, places = _take(half, places)
+    across, rest = np.ascontiguousarray(slope.T), np.ascontiguousarray(half.T)
+    steep = np.abs(across)
+    n, known, k = zonotope.terms.shape
+    terms = scratch.array(name, (n, max(known, int(places.taken.max(initial=0))), k))
+    np.multiply(zonotope.terms, across[:, None, :], out=terms[:, :known])
     terms[:, 0] += shift.T
     radius, added = zonotope.radius * steep, zonotope.added * steep + np.abs(shift).T + rest
-    if num_slots:
-        known = terms.shape[1]
-        terms = np.concatenate([terms, np.zeros((terms.shape[0], num_slots, terms.shape[2]))], axis=1)
-        terms[units, known + slots, boxes] = half[boxes, units]
-        rest[units, boxes] = 0.0
-    return Zonotope(terms, radius + rest + 4.0 * EPS * added, added)
+    terms[:, known:] = 0.0
+    terms[units, slots, boxes] = half[boxes, units]
+    rest[units, boxes] = 0.0
+    return Zonotope(terms, radius + rest + 4.0 * EPS * added, added), places
 
 
-def _slots(half: Array, remembered: int) -> tuple[Array, Array, Array, int]:
-    """Boxes and units that are remembered, the slot of each in its box, and how many slots there are."""
-    is_open = half > 0
-    counts = is_open.sum(axis=1)
-    if remembered and counts.max(initial=0) > remembered:
-        # Those that are as large as the last one that still has a place.
-        last = np.partition(half, half.shape[1] - remembered, axis=1)[:, -remembered]
-        is_open &= half >= last[:, None]
-    slots = np.cumsum(is_open, axis=1) - 1
-    is_open &= slots < remembered
+def _take(half: Array, places: Places) -> tuple[Array, Array, Array, Places]:
+    """Boxes and units that are remembered, and the place of each; those of which least is known where they are too many."""
+    is_open, most = half > 0, places.a_stage
+    if most and is_open.sum(axis=1).max(initial=0) > most:
+        # As large as the last one that still has a place.
+        is_open &= half >= np.partition(half, half.shape[1] - most, axis=1)[:, -most][:, None]
+    rank = np.cumsum(is_open, axis=1)
+    is_open &= rank <= most
     boxes, units = np.nonzero(is_open)
-    own = slots[boxes, units]
-    return boxes, units, own, int(own.max(initial=-1)) + 1
+    slots = places.taken[boxes] + rank[boxes, units] - 1
+    return boxes, units, slots, replace(places, taken=places.taken + is_open.sum(axis=1))
