@@ -51,8 +51,8 @@ def heights(planes, points):
     return np.einsum("kqd,pkd->pkq", planes.slope, points) + planes.constant
 
 
-def check_below(network, lb, ub, weights, rng):
-    planes = lower_planes(network, weights, lb, ub)
+def check_below(network, lb, ub, weights, rng, **settings):
+    planes = lower_planes(network, weights, lb, ub, **settings)
     points = points_in(lb, ub, rng)
     found = values(network, points, weights)
     assert (heights(planes, points) <= found).all()
@@ -75,6 +75,46 @@ def test_planes_lie_below_predictions_of_extreme_networks(network, seed, scale):
     rng = np.random.default_rng(seed)
     lb, ub = draw_boxes(network.num_inputs, rng)
     check_below(network, lb, ub, scale * rng.normal(size=(5, 2, network.num_outputs)), rng)
+
+
+@each
+@pytest.mark.parametrize("width", [3.0, 0.3])
+def test_chosen_lines_are_below_and_never_worse_than_those_to_begin_with(name, width):
+    network, rng = NETWORKS[name], np.random.default_rng(9)
+    lb = rng.normal(size=(20, 3)) - width / 2
+    weights = rng.normal(size=(20, 2, 2))
+    before, after = (lowest(check_below(network, lb, lb + width, weights, rng, steps=steps)[0], lb, lb + width) for steps in (0, 5))
+    room = 1e-12 * (1.0 + np.abs(before))
+    assert (after >= before - room).all()
+    # Where a line can be chosen it is worth it; of units with a period, and across the break of a logarithm, none can.
+    assert name in ("sin", "log") or (after > before + room).any()
+
+
+@pytest.mark.parametrize("width", [2.0, 0.5])
+def test_a_few_steps_gain_much_of_what_can_be_gained(width):
+    network = random_mlp((3, 20, 20, 20, 1))
+    lb = np.random.default_rng(10).normal(size=(40, 3))
+    few, many, none = (
+        lowest(lower_planes(network, np.ones((40, 1)), lb, lb + width, steps=steps), lb, lb + width).mean() for steps in (3, 50, 0)
+    )
+    assert none < few <= many + 1e-9
+    assert few - none > 0.6 * (many - none)
+
+
+@given(network=networks(), seed=seeds())
+def test_chosen_lines_of_extreme_networks(network, seed):
+    rng = np.random.default_rng(seed)
+    lb, ub = draw_boxes(network.num_inputs, rng)
+    check_below(network, lb, ub, rng.normal(size=(5, 2, network.num_outputs)), rng, steps=2, tight=True)
+
+
+def test_the_best_line_of_one_unit_is_found():
+    """Above max(x + 1, 0) - x / 2 on [-2, 2] the best line is level, of slope 1 / 2 in the unit; to begin with it has slope 1."""
+    network = Network(1, (Affine({0: np.ones((1, 1))}, np.ones(1)),), Affine({0: np.array([[-0.5]]), 1: np.ones((1, 1))}, np.zeros(1)))
+    lb, ub = np.array([[-2.0]]), np.array([[2.0]])
+    start, found = (lowest(lower_planes(network, [[1.0]], lb, ub, steps=steps), lb, ub).item() for steps in (0, 30))
+    assert start == pytest.approx(0.0, abs=1e-9)
+    assert found == pytest.approx(0.5, abs=0.02)
 
 
 @given(network=networks(), seed=seeds())
@@ -178,15 +218,16 @@ def test_bounds_of_a_larger_box_are_kept_and_help():
     assert helped > free
 
 
-def test_one_function_is_a_row_of_several():
+@pytest.mark.parametrize("steps", [0, 3])
+def test_one_function_is_a_row_of_several(steps):
     network = random_mlp((3, 20, 20, 4))
     rng = np.random.default_rng(5)
     lb, ub = draw_boxes(3, rng)
     weights = rng.normal(size=(5, 3, 4))
     bounds = bound_safely(network, lb, ub)
-    several = planes_within(network, weights, lb, ub, bounds)
+    several = planes_within(network, weights, lb, ub, bounds, steps)
     for index in range(3):
-        one = planes_within(network, weights[:, index], lb, ub, bounds)
+        one = planes_within(network, weights[:, index], lb, ub, bounds, steps)
         np.testing.assert_allclose(one.slope[:, 0], several.slope[:, index], atol=1e-12)
         np.testing.assert_allclose(one.constant[:, 0], several.constant[:, index], atol=1e-12)
 

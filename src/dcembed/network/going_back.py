@@ -34,13 +34,14 @@ class Stage:
         Lines around the units.
     least, most
         The ranges of the units, shape (k, width).
-    size
-        What their lines add up, without signs, shape (k, width).
+    added, size
+        What their pre-activations and what their lines add up, without signs, shape (k, width).
     """
 
     band: Band
     least: Array
     most: Array
+    added: Array
     size: Array
 
     def at(self, boxes: Array | slice) -> Stage:
@@ -48,7 +49,7 @@ class Stage:
         band = self.band
         drop = None if band.drop is None else band.drop[boxes]
         own = Band(band.lower[boxes], drop, band.upper[boxes], band.lift[boxes])
-        return Stage(own, self.least[boxes], self.most[boxes], self.size[boxes])
+        return Stage(own, self.least[boxes], self.most[boxes], self.added[boxes], self.size[boxes])
 
 
 def enclose_safely(activation: Activation, low: Array, high: Array) -> Band:
@@ -77,12 +78,15 @@ def read_stage(
     affine: Affine, sizes: Mapping[int, Matrix], activation: Activation, low: Array, high: Array, ranges: Sequence[tuple[Array, Array]]
 ) -> Stage:
     """A stage whose pre-activations are in [low, high], (k, width), and whose sources are in `ranges`."""
-    band = enclose_safely(activation, low, high)
-    added = added_up(affine, sizes, ranges)
+    return with_band(enclose_safely(activation, low, high), added_up(affine, sizes, ranges), *value_range(activation, low, high))
+
+
+def with_band(band: Band, added: Array, least: Array, most: Array) -> Stage:
+    """A stage of units in [least, most] between these lines, whose pre-activations add up so much."""
     size = np.maximum(np.abs(band.lower), np.abs(band.upper)) * added + _finite(band.lift)
     if band.drop is not None:
         size = size + _finite(band.drop)
-    return Stage(band, *value_range(activation, low, high), size)
+    return Stage(band, least, most, added, size)
 
 
 def _finite(constants: Array) -> Array:
@@ -98,7 +102,15 @@ class Planes:
     constant: Array
 
 
-def go_back(network: Network, weights: Mapping[int, Array], constant: Array, stages: list[Stage], reach: Array, share: float) -> Planes:
+def go_back(
+    network: Network,
+    weights: Mapping[int, Array],
+    constant: Array,
+    stages: Sequence[Stage],
+    reach: Array,
+    share: float,
+    passed: dict[int, Array] | None = None,
+) -> Planes:
     """Affine functions below sum_m weights_m' z_m + constant.
 
     Parameters
@@ -113,6 +125,8 @@ def go_back(network: Network, weights: Mapping[int, Array], constant: Array, sta
         The largest absolute value of each input in each box, shape (k, num_inputs).
     share
         How much of what is added up may be rounded away: `rounding(network)`.
+    passed
+        Where the weights of the units of every source that was passed are noted; None for nowhere.
     """
     left = dict(weights)
     total, added = constant, np.abs(constant)
@@ -120,6 +134,8 @@ def go_back(network: Network, weights: Mapping[int, Array], constant: Array, sta
         if source not in left:
             continue
         weight, stage, affine = left.pop(source), stages[source - 1], network.stages[source - 1]
+        if passed is not None:
+            passed[source] = weight
         coefficients, lifted = _through(weight, stage.band)
         total = total + lifted + coefficients @ affine.bias
         added = added + times_each(np.abs(weight), stage.size) + (TINY * stage.size.sum(axis=1) + TINY)[:, None]

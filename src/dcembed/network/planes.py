@@ -19,6 +19,7 @@ from dcembed.network.going_back import Planes, Stage, added_up, go_back, lowest,
 from dcembed.network.network import Network
 from dcembed.network.rounding import magnitude, rounding
 from dcembed.network.safe_bounds import Bounds, bound_safely
+from dcembed.network.slopes import climb_each
 
 __all__ = ["Planes", "lower_planes", "lowest", "planes_within"]
 
@@ -30,6 +31,7 @@ def lower_planes(
     ub: npt.ArrayLike,
     bounds: Bounds | None = None,
     tight: bool = False,
+    steps: int = 0,
     check: Callable[[], None] = go_on,
 ) -> Planes:
     """Affine functions below F = weights' f over each of k boxes.
@@ -46,6 +48,9 @@ def lower_planes(
         Bounds of the pre-activations that hold already, as of larger boxes around these; a pair of arrays (k, width) for each stage.
     tight
         Whether units that stay open are bounded backward as well: tighter planes on wide boxes, at many times the cost.
+    steps
+        How often the lines of the units are chosen anew to lift each plane at its lowest, see `dcembed.network.slopes`. Three steps take
+        about as long as the bounds of the pre-activations in small boxes, and gain most of what can be gained.
     check
         Called before every large product; what it raises ends the computation.
 
@@ -65,11 +70,11 @@ def lower_planes(
     (array([[[-0.5]]]), array([[-2.]]))
     """
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
-    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, check), check)
+    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, check), steps, check)
 
 
 def planes_within(
-    network: Network, weights: npt.ArrayLike, lb: Array, ub: Array, bounds: Bounds, check: Callable[[], None] = go_on
+    network: Network, weights: npt.ArrayLike, lb: Array, ub: Array, bounds: Bounds, steps: int = 0, check: Callable[[], None] = go_on
 ) -> Planes:
     """The same where the bounds of the pre-activations over these boxes are known, from `bound_safely`."""
     measured = _read_weights(network, weights, lb.shape[0])
@@ -80,17 +85,23 @@ def planes_within(
         for boxes in chunks_of_boxes(k, q * max((network.num_inputs, *network.widths))):
             check()
             own = [(low[boxes], high[boxes]) for low, high in bounds]
-            part = _from_output(network, sizes, measured[boxes], lb[boxes], ub[boxes], own)
+            part = _from_output(network, sizes, measured[boxes], lb[boxes], ub[boxes], own, steps)
             slope[boxes], constant[boxes] = part.slope, part.constant
     return Planes(slope, constant)
 
 
-def _from_output(network: Network, sizes: list[dict[int, Matrix]], weights: Array, lb: Array, ub: Array, bounds: Bounds) -> Planes:
+def _from_output(
+    network: Network, sizes: list[dict[int, Matrix]], weights: Array, lb: Array, ub: Array, bounds: Bounds, steps: int
+) -> Planes:
     """Go back from the output; what is rounded in weights' C_m does as much harm as |weights|' |C_m| times the largest unit."""
     output, share = network.output, rounding(network)
     stages = read_stages(network, sizes, bounds, lb, ub)
     sources = {source: times_block(weights, block) for source, block in output.weights.items()}
-    planes = go_back(network, sources, weights @ output.bias, stages, magnitude(lb, ub), share)
+    constant = weights @ output.bias
+    if steps:
+        planes = climb_each(network, sources, constant, stages, bounds, lb, ub, share, steps)
+    else:
+        planes = go_back(network, sources, constant, stages, magnitude(lb, ub), share)
     added = added_up(output, sizes[-1], [(lb, ub), *((stage.least, stage.most) for stage in stages)])
     return Planes(planes.slope, planes.constant - share * times_each(np.abs(weights), added))
 
