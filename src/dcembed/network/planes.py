@@ -21,6 +21,9 @@ from dcembed.network.rounding import magnitude, rounding
 from dcembed.network.safe_bounds import Bounds, bound_safely
 from dcembed.network.slopes import climb_each
 
+# So many arrays are in use at the same time.
+ARRAYS = 4
+
 __all__ = ["Planes", "lower_planes", "lowest", "planes_within"]
 
 
@@ -82,7 +85,7 @@ def planes_within(
     slope, constant = np.empty((k, q, network.num_inputs)), np.empty((k, q))
     sizes = [magnitudes(affine) for affine in (*network.stages, network.output)]
     with np.errstate(over="ignore", invalid="ignore"):
-        for boxes in chunks_of_boxes(k, q * max((network.num_inputs, *network.widths))):
+        for boxes in chunks_of_boxes(k, ARRAYS * q * max((network.num_inputs, *network.widths))):
             check()
             own = [(low[boxes], high[boxes]) for low, high in bounds]
             part = _from_output(network, sizes, measured[boxes], lb[boxes], ub[boxes], own, steps)
