@@ -10,7 +10,7 @@ sum of |w| times what a unit's line takes from the stages before without signs, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Stage:
 
     Parameters
     ----------
+    low, high
+        Bounds of their pre-activations, shape (k, width).
     band
         Lines around the units.
     least, most
@@ -38,6 +40,8 @@ class Stage:
         What their pre-activations and what their lines add up, without signs, shape (k, width).
     """
 
+    low: Array
+    high: Array
     band: Band
     least: Array
     most: Array
@@ -49,7 +53,8 @@ class Stage:
         band = self.band
         drop = None if band.drop is None else band.drop[boxes]
         own = Band(band.lower[boxes], drop, band.upper[boxes], band.lift[boxes])
-        return Stage(own, self.least[boxes], self.most[boxes], self.added[boxes], self.size[boxes])
+        low, high, least, most, added, size = (part[boxes] for part in (self.low, self.high, self.least, self.most, self.added, self.size))
+        return Stage(low, high, own, least, most, added, size)
 
 
 def enclose_safely(activation: Activation, low: Array, high: Array) -> Band:
@@ -78,15 +83,18 @@ def read_stage(
     affine: Affine, sizes: Mapping[int, Matrix], activation: Activation, low: Array, high: Array, ranges: Sequence[tuple[Array, Array]]
 ) -> Stage:
     """A stage whose pre-activations are in [low, high], (k, width), and whose sources are in `ranges`."""
-    return with_band(enclose_safely(activation, low, high), added_up(affine, sizes, ranges), *value_range(activation, low, high))
+    band, added = enclose_safely(activation, low, high), added_up(affine, sizes, ranges)
+    return Stage(low, high, band, *value_range(activation, low, high), added, _size(band, added))
 
 
-def with_band(band: Band, added: Array, least: Array, most: Array) -> Stage:
-    """A stage of units in [least, most] between these lines, whose pre-activations add up so much."""
-    size = np.maximum(np.abs(band.lower), np.abs(band.upper)) * added + _finite(band.lift)
-    if band.drop is not None:
-        size = size + _finite(band.drop)
-    return Stage(band, least, most, added, size)
+def with_band(stage: Stage, band: Band) -> Stage:
+    """The same stage between other lines."""
+    return replace(stage, band=band, size=_size(band, stage.added))
+
+
+def _size(band: Band, added: Array) -> Array:
+    size: Array = np.maximum(np.abs(band.lower), np.abs(band.upper)) * added + _finite(band.lift)
+    return size if band.drop is None else size + _finite(band.drop)
 
 
 def _finite(constants: Array) -> Array:

@@ -15,9 +15,9 @@ from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError
 from dcembed.network.batched_products import chunks_of_boxes, times_each
 from dcembed.network.bounds import go_on
-from dcembed.network.going_back import Planes, Stage, added_up, go_back, lowest, magnitudes, read_stage, times_block
+from dcembed.network.going_back import Planes, Stage, added_up, lowest, magnitudes, read_stage, times_block
 from dcembed.network.network import Network
-from dcembed.network.rounding import magnitude, rounding
+from dcembed.network.rounding import rounding
 from dcembed.network.safe_bounds import Bounds, bound_safely
 from dcembed.network.slopes import climb_each
 
@@ -53,7 +53,8 @@ def lower_planes(
         Whether units that stay open are bounded backward as well: tighter planes on wide boxes, at many times the cost.
     steps
         How often the lines of the units are chosen anew to lift each plane at its lowest, see `dcembed.network.slopes`. Three steps take
-        about as long as the bounds of the pre-activations in small boxes, and gain most of what can be gained.
+        about as long as the bounds of the pre-activations in small boxes, and gain most of what can be gained. With `tight` the backward
+        bounds of open units are lifted as well, each by lines of its own.
     check
         Called before every large product; what it raises ends the computation.
 
@@ -73,7 +74,7 @@ def lower_planes(
     (array([[[-0.5]]]), array([[-2.]]))
     """
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
-    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, check), steps, check)
+    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, steps if tight else 0, check), steps, check)
 
 
 def planes_within(
@@ -101,10 +102,7 @@ def _from_output(
     stages = read_stages(network, sizes, bounds, lb, ub)
     sources = {source: times_block(weights, block) for source, block in output.weights.items()}
     constant = weights @ output.bias
-    if steps:
-        planes = climb_each(network, sources, constant, stages, bounds, lb, ub, share, steps)
-    else:
-        planes = go_back(network, sources, constant, stages, magnitude(lb, ub), share)
+    planes = climb_each(network, sources, constant, stages, lb, ub, share, steps)
     added = added_up(output, sizes[-1], [(lb, ub), *((stage.least, stage.most) for stage in stages)])
     return Planes(planes.slope, planes.constant - share * times_each(np.abs(weights), added))
 

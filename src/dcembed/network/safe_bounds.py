@@ -20,9 +20,10 @@ from dcembed.network.activations.lines import Band
 from dcembed.network.affine import Affine
 from dcembed.network.batched_products import chunks_of_boxes
 from dcembed.network.bounds import go_on, image, runs_backward
-from dcembed.network.going_back import Stage, added_up, enclose_safely, go_back, lowest, magnitudes, read_stage
+from dcembed.network.going_back import Stage, added_up, enclose_safely, lowest, magnitudes, read_stage
 from dcembed.network.network import Network
 from dcembed.network.rounding import EPS, TINY, magnitude, rounding
+from dcembed.network.slopes import climb_each
 from dcembed.network.zonotopes import REMEMBERED, Places, Scratch, around_input, ends, push, relax
 
 Bounds = list[tuple[Array, Array]]
@@ -53,6 +54,8 @@ class _Way:
         Whether that is all: no intervals, which help units that are not monotone, and no way back.
     refines
         Whether open units are bounded backward.
+    steps
+        How often their lines are chosen anew.
     share
         More than what is rounded of what is added up.
     sizes
@@ -63,6 +66,7 @@ class _Way:
     carries: bool
     is_plain: bool
     refines: bool
+    steps: int
     share: float
     sizes: list[dict[int, Matrix]]
     scratch: Scratch
@@ -74,6 +78,7 @@ def bound_safely(
     ub: npt.ArrayLike,
     within: Bounds | None = None,
     tight: bool = False,
+    steps: int = 0,
     check: Callable[[], None] = go_on,
 ) -> Bounds:
     """Lower and upper bounds of a_1..a_L over each box, moved outward by more than what rounding may do.
@@ -86,6 +91,8 @@ def bound_safely(
         Bounds that hold already, as of larger boxes around these: a pair of arrays (k, width) for each stage.
     tight
         Whether units that stay open are bounded backward as well.
+    steps
+        How often lines are chosen anew for each of these backward bounds.
     check
         Called before every large product; what it raises ends the computation.
 
@@ -96,7 +103,7 @@ def bound_safely(
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
     k = lb.shape[0]
     result = [(np.empty((k, width)), np.empty((k, width))) for width in network.widths]
-    way = _choose(network, tight)
+    way = _choose(network, tight, steps)
     with np.errstate(over="ignore", invalid="ignore"):
         for boxes in _chunks(network, lb, ub):
             known = None if within is None else [(low[boxes], high[boxes]) for low, high in within]
@@ -131,11 +138,11 @@ def _open_at_first(affine: Affine, lb: Array, ub: Array) -> Array:
     return counts
 
 
-def _choose(network: Network, tight: bool) -> _Way:
+def _choose(network: Network, tight: bool, steps: int) -> _Way:
     carries = not runs_backward(network)
     refines = tight or not carries
     sizes = [magnitudes(affine) for affine in network.stages]
-    return _Way(network, carries, network.is_piecewise_linear and not refines, refines, rounding(network), sizes, Scratch())
+    return _Way(network, carries, network.is_piecewise_linear and not refines, refines, steps, rounding(network), sizes, Scratch())
 
 
 def _bound(way: _Way, box: _Box, within: Bounds | None, check: Callable[[], None]) -> Bounds:
@@ -191,7 +198,8 @@ def _refine(way: _Way, index: int, low: Array, high: Array, stages: list[Stage],
         at, unit = places[chunk], units[chunk]
         weights = {source: _both_signs(block[unit]) for source, block in affine.weights.items()}
         constant = affine.bias[unit][:, None] * np.array([1.0, -1.0])
-        planes = go_back(network, weights, constant, [stage.at(at) for stage in stages], box.reach[at], way.share)
+        here = [stage.at(at) for stage in stages]
+        planes = climb_each(network, weights, constant, here, box.lb[at], box.ub[at], way.share, way.steps)
         least = lowest(planes, box.lb[at], box.ub[at])
         low[at, unit], high[at, unit] = _both(low[at, unit], high[at, unit], least[:, 0], -least[:, 1])
     return low, high

@@ -31,23 +31,23 @@ def climb_each(
     weights: Mapping[int, Array],
     constant: Array,
     stages: Sequence[Stage],
-    bounds: Sequence[tuple[Array, Array]],
     lb: Array,
     ub: Array,
     share: float,
     steps: int,
 ) -> Planes:
-    """The same as `climb` for q functions on each of k boxes."""
+    """Planes below q functions on each of k boxes, with lines chosen for each in so many steps; by those of `go_back` where there are none."""
     k, q = constant.shape
+    if steps == 0:
+        return go_back(network, weights, constant, stages, magnitude(lb, ub), share)
     if q == 1:
-        return climb(network, weights, constant, stages, bounds, lb, ub, share, steps)
+        return climb(network, weights, constant, stages, lb, ub, share, steps)
     boxes = np.repeat(np.arange(k), q)
     planes = climb(
         network,
         {source: weight.reshape(k * q, 1, -1) for source, weight in weights.items()},
         constant.reshape(k * q, 1),
         [stage.at(boxes) for stage in stages],
-        [(low[boxes], high[boxes]) for low, high in bounds],
         lb[boxes],
         ub[boxes],
         share,
@@ -61,7 +61,6 @@ def climb(
     weights: Mapping[int, Array],
     constant: Array,
     stages: Sequence[Stage],
-    bounds: Sequence[tuple[Array, Array]],
     lb: Array,
     ub: Array,
     share: float,
@@ -73,15 +72,13 @@ def climb(
     ----------
     weights, constant, stages, share
         As of `go_back`, with q = 1.
-    bounds
-        Of the pre-activations of these stages.
     lb, ub
         The boxes, shape (k, num_inputs).
     steps
         How often lines are chosen anew.
     """
     reach = magnitude(lb, ub)
-    free = [free_lines(network.activations[index], stage.band, *bounds[index]) for index, stage in enumerate(stages)]
+    free = [free_lines(network.activations[index], stage.band, stage.low, stage.high) for index, stage in enumerate(stages)]
     climbers = [_Climber(each.start, 0.0, 0.0) for each in free]
     passed: dict[int, Array] = {}
     best = planes = go_back(network, weights, constant, stages, reach, share, passed)
@@ -126,7 +123,7 @@ def _better(best: Planes, height: Array, planes: Planes, value: Array) -> tuple[
 
 
 def _with_lines(stage: Stage, free: FreeLines, climber: _Climber) -> Stage:
-    return with_band(lines_of(free, climber.number), stage.added, stage.least, stage.most)
+    return with_band(stage, lines_of(free, climber.number))
 
 
 def _places(network: Network, stages: Sequence[Stage], passed: Mapping[int, Array], corner: Array) -> list[Array]:
