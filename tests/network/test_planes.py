@@ -17,6 +17,7 @@ from dcembed.network.bounds import _bound_by_intervals
 from dcembed.network.network import preactivations
 from dcembed.network.planes import lower_planes, lowest, planes_within
 from dcembed.network.safe_bounds import bound_safely
+from dcembed.network.zonotopes import REMEMBERED
 from network.smooth_networks import NETWORKS
 from network.test_bounds import random_mlp
 from strategies import networks, seeds
@@ -197,6 +198,36 @@ def test_branches_beside_one_another_are_told_apart():
     network = Network(2, (*branches, joined), Affine({3: np.ones((1, 1))}, np.zeros(1)))
     low, high = bound_safely(network, [[-1.0, -1.0]], [[1.0, 1.0]])[2]
     assert -0.5 - 1e-9 < low.item() < -0.5 < 0.5 < high.item() < 0.5 + 1e-9
+
+
+def test_units_beyond_those_that_are_remembered_count():
+    """Of 40 units max(x, 0) on [-1, 1] the sum less 20 x is 20 |x|; more of them are open than a stage remembers."""
+    assert REMEMBERED < 40
+    many = Affine({0: np.ones((40, 1))}, np.zeros(40))
+    network = Network(
+        1, (many, Affine({0: np.array([[-20.0]]), 1: np.ones((1, 40))}, np.zeros(1))), Affine({2: np.ones((1, 1))}, np.zeros(1))
+    )
+    low, high = bound_safely(network, [[-1.0]], [[1.0]])[1]
+    assert low.item() < 0.0
+    assert 20.0 < high.item() < 20.0 + 1e-9
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_what_is_rounded_where_large_units_cancel_is_made_good(tight):
+    """Units of about 1e8, all on, of which the second stage takes differences of about 1: what is rounded there is 1e-8, and not of the output."""
+    rng = np.random.default_rng(11)
+    first = rng.normal(size=(6, 4))
+    pairs = rng.normal(size=(5, 3))
+    stages = (Affine({0: first}, np.full(6, 1e8)), Affine({1: np.concatenate([pairs, -pairs], axis=1)}, np.full(5, 3.0)))
+    network = Network(4, stages, Affine({2: rng.normal(size=(1, 5))}, np.zeros(1)))
+    points = rng.normal(size=(300, 4))
+    low, high = bound_safely(network, points, points, tight=tight)[1]
+    reached = preactivations(network, points)[1]
+    assert (low <= reached).all()
+    assert (reached <= high).all()
+    ones = np.ones((300, 1, 1))
+    planes = lower_planes(network, ones, points, points, tight=tight)
+    assert (heights(planes, points[None]) <= values(network, points[None], ones)).all()
 
 
 def test_many_inputs_are_not_carried_along():
