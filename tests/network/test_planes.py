@@ -17,6 +17,7 @@ from dcembed.network.bounds import _bound_by_intervals
 from dcembed.network.network import preactivations
 from dcembed.network.planes import lower_planes, lowest, planes_within
 from dcembed.network.safe_bounds import bound_safely
+from dcembed.network.zonotopes import REMEMBERED
 from network.smooth_networks import NETWORKS
 from network.test_bounds import random_mlp
 from strategies import networks, seeds
@@ -51,8 +52,8 @@ def heights(planes, points):
     return np.einsum("kqd,pkd->pkq", planes.slope, points) + planes.constant
 
 
-def check_below(network, lb, ub, weights, rng):
-    planes = lower_planes(network, weights, lb, ub)
+def check_below(network, lb, ub, weights, rng, **settings):
+    planes = lower_planes(network, weights, lb, ub, **settings)
     points = points_in(lb, ub, rng)
     found = values(network, points, weights)
     assert (heights(planes, points) <= found).all()
@@ -75,6 +76,46 @@ def test_planes_lie_below_predictions_of_extreme_networks(network, seed, scale):
     rng = np.random.default_rng(seed)
     lb, ub = draw_boxes(network.num_inputs, rng)
     check_below(network, lb, ub, scale * rng.normal(size=(5, 2, network.num_outputs)), rng)
+
+
+@each
+@pytest.mark.parametrize("width", [3.0, 0.3])
+def test_chosen_lines_are_below_and_never_worse_than_those_to_begin_with(name, width):
+    network, rng = NETWORKS[name], np.random.default_rng(9)
+    lb = rng.normal(size=(20, 3)) - width / 2
+    weights = rng.normal(size=(20, 2, 2))
+    before, after = (lowest(check_below(network, lb, lb + width, weights, rng, steps=steps)[0], lb, lb + width) for steps in (0, 5))
+    room = 1e-12 * (1.0 + np.abs(before))
+    assert (after >= before - room).all()
+    # Where a line can be chosen it is worth it; of units with a period, and across the break of a logarithm, none can.
+    assert name in ("sin", "log") or (after > before + room).any()
+
+
+@pytest.mark.parametrize("width", [2.0, 0.5])
+def test_a_few_steps_gain_much_of_what_can_be_gained(width):
+    network = random_mlp((3, 20, 20, 20, 1))
+    lb = np.random.default_rng(10).normal(size=(40, 3))
+    few, many, none = (
+        lowest(lower_planes(network, np.ones((40, 1)), lb, lb + width, steps=steps), lb, lb + width).mean() for steps in (3, 50, 0)
+    )
+    assert none < few <= many + 1e-9
+    assert few - none > 0.6 * (many - none)
+
+
+@given(network=networks(), seed=seeds())
+def test_chosen_lines_of_extreme_networks(network, seed):
+    rng = np.random.default_rng(seed)
+    lb, ub = draw_boxes(network.num_inputs, rng)
+    check_below(network, lb, ub, rng.normal(size=(5, 2, network.num_outputs)), rng, steps=2, tight=True)
+
+
+def test_the_best_line_of_one_unit_is_found():
+    """Above max(x + 1, 0) - x / 2 on [-2, 2] the best line is level, of slope 1 / 2 in the unit; to begin with it has slope 1."""
+    network = Network(1, (Affine({0: np.ones((1, 1))}, np.ones(1)),), Affine({0: np.array([[-0.5]]), 1: np.ones((1, 1))}, np.zeros(1)))
+    lb, ub = np.array([[-2.0]]), np.array([[2.0]])
+    start, found = (lowest(lower_planes(network, [[1.0]], lb, ub, steps=steps), lb, ub).item() for steps in (0, 30))
+    assert start == pytest.approx(0.0, abs=1e-9)
+    assert found == pytest.approx(0.5, abs=0.02)
 
 
 @given(network=networks(), seed=seeds())
@@ -150,6 +191,45 @@ def test_sparse_blocks_and_skips_have_the_planes_of_dense_ones():
     np.testing.assert_allclose(one.constant, other.constant, atol=1e-9)
 
 
+def test_branches_beside_one_another_are_told_apart():
+    """What is not known of max(x, 0), up to 0.5 besides x / 2, is not what is not known of max(y, 0), though both stages see the input alone."""
+    branches = [Affine({0: np.eye(2)[[index]]}, np.zeros(1)) for index in range(2)]
+    joined = Affine({0: np.array([[-0.5, 0.5]]), 1: np.array([[1.0]]), 2: np.array([[-1.0]])}, np.zeros(1))
+    network = Network(2, (*branches, joined), Affine({3: np.ones((1, 1))}, np.zeros(1)))
+    low, high = bound_safely(network, [[-1.0, -1.0]], [[1.0, 1.0]])[2]
+    assert -0.5 - 1e-9 < low.item() < -0.5 < 0.5 < high.item() < 0.5 + 1e-9
+
+
+def test_units_beyond_those_that_are_remembered_count():
+    """Of 40 units max(x, 0) on [-1, 1] the sum less 20 x is 20 |x|; more of them are open than a stage remembers."""
+    assert REMEMBERED < 40
+    many = Affine({0: np.ones((40, 1))}, np.zeros(40))
+    network = Network(
+        1, (many, Affine({0: np.array([[-20.0]]), 1: np.ones((1, 40))}, np.zeros(1))), Affine({2: np.ones((1, 1))}, np.zeros(1))
+    )
+    low, high = bound_safely(network, [[-1.0]], [[1.0]])[1]
+    assert low.item() < 0.0
+    assert 20.0 < high.item() < 20.0 + 1e-9
+
+
+@pytest.mark.parametrize("tight", [False, True])
+def test_what_is_rounded_where_large_units_cancel_is_made_good(tight):
+    """Units of about 1e8, all on, of which the second stage takes differences of about 1: what is rounded there is 1e-8, and not of the output."""
+    rng = np.random.default_rng(11)
+    first = rng.normal(size=(6, 4))
+    pairs = rng.normal(size=(5, 3))
+    stages = (Affine({0: first}, np.full(6, 1e8)), Affine({1: np.concatenate([pairs, -pairs], axis=1)}, np.full(5, 3.0)))
+    network = Network(4, stages, Affine({2: rng.normal(size=(1, 5))}, np.zeros(1)))
+    points = rng.normal(size=(300, 4))
+    low, high = bound_safely(network, points, points, tight=tight)[1]
+    reached = preactivations(network, points)[1]
+    assert (low <= reached).all()
+    assert (reached <= high).all()
+    ones = np.ones((300, 1, 1))
+    planes = lower_planes(network, ones, points, points, tight=tight)
+    assert (heights(planes, points[None]) <= values(network, points[None], ones)).all()
+
+
 def test_many_inputs_are_not_carried_along():
     network = random_mlp((200, 20, 20, 20, 1))
     rng = np.random.default_rng(4)
@@ -169,15 +249,16 @@ def test_bounds_of_a_larger_box_are_kept_and_help():
     assert helped > free
 
 
-def test_one_function_is_a_row_of_several():
+@pytest.mark.parametrize("steps", [0, 3])
+def test_one_function_is_a_row_of_several(steps):
     network = random_mlp((3, 20, 20, 4))
     rng = np.random.default_rng(5)
     lb, ub = draw_boxes(3, rng)
     weights = rng.normal(size=(5, 3, 4))
     bounds = bound_safely(network, lb, ub)
-    several = planes_within(network, weights, lb, ub, bounds)
+    several = planes_within(network, weights, lb, ub, bounds, steps)
     for index in range(3):
-        one = planes_within(network, weights[:, index], lb, ub, bounds)
+        one = planes_within(network, weights[:, index], lb, ub, bounds, steps)
         np.testing.assert_allclose(one.slope[:, 0], several.slope[:, index], atol=1e-12)
         np.testing.assert_allclose(one.constant[:, 0], several.constant[:, index], atol=1e-12)
 

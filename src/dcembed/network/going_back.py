@@ -9,8 +9,8 @@ sum of |w| times what a unit's line takes from the stages before without signs, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,38 +30,71 @@ class Stage:
 
     Parameters
     ----------
+    low, high
+        Bounds of their pre-activations, shape (k, width).
     band
         Lines around the units.
-    largest
-        The largest absolute value of each unit, shape (k, width).
-    size
-        What their lines add up, without signs, shape (k, width).
+    least, most
+        The ranges of the units, shape (k, width).
+    added, size
+        What their pre-activations and what their lines add up, without signs, shape (k, width).
     """
 
+    low: Array
+    high: Array
     band: Band
-    largest: Array
+    least: Array
+    most: Array
+    added: Array
     size: Array
 
     def at(self, boxes: Array | slice) -> Stage:
         """The same on some of the boxes."""
         band = self.band
         drop = None if band.drop is None else band.drop[boxes]
-        return Stage(Band(band.lower[boxes], drop, band.upper[boxes], band.lift[boxes]), self.largest[boxes], self.size[boxes])
+        own = Band(band.lower[boxes], drop, band.upper[boxes], band.lift[boxes])
+        low, high, least, most, added, size = (part[boxes] for part in (self.low, self.high, self.least, self.most, self.added, self.size))
+        return Stage(low, high, own, least, most, added, size)
 
 
-def read_stage(affine: Affine, activation: Activation, low: Array, high: Array, largest: list[Array]) -> Stage:
-    """A stage whose pre-activations are in [low, high], (k, width), given the largest absolute values of all sources before it."""
+def enclose_safely(activation: Activation, low: Array, high: Array) -> Band:
+    """Lines around units whose pre-activations are in [low, high], true to rounding."""
     band = enclose(activation, low, high)
-    if activation is RELU:
-        # The chord is rounded, too: at the upper end, where it is steepest, by a few units in the last place.
-        band = Band(band.lower, None, band.upper, band.lift + 4.0 * EPS * np.where(band.lift > 0, high, 0.0))
-    added = np.tile(np.abs(affine.bias), (low.shape[0], 1))
-    for source, block in affine.weights.items():
-        added += largest[source] @ abs(block).T
-    size = np.maximum(np.abs(band.lower), np.abs(band.upper)) * added + _finite(band.lift)
-    if band.drop is not None:
-        size = size + _finite(band.drop)
-    return Stage(band, magnitude(*value_range(activation, low, high)), size)
+    if activation is not RELU:
+        return band
+    # The chord is rounded: at the upper end, where it is highest, by a few units in the last place.
+    return Band(band.lower, None, band.upper, band.lift + 4.0 * EPS * np.where(band.lift > 0, high, 0.0))
+
+
+def magnitudes(affine: Affine) -> dict[int, Matrix]:
+    """The weights without signs."""
+    return {source: abs(block) for source, block in affine.weights.items()}
+
+
+def added_up(affine: Affine, sizes: Mapping[int, Matrix], ranges: Sequence[tuple[Array, Array]]) -> Array:
+    """What an affine map adds up, without signs, of sources in these ranges; `sizes` are its `magnitudes`."""
+    added = np.tile(np.abs(affine.bias), (ranges[0][0].shape[0], 1))
+    for source, block in sizes.items():
+        added += magnitude(*ranges[source]) @ block.T
+    return added
+
+
+def read_stage(
+    affine: Affine, sizes: Mapping[int, Matrix], activation: Activation, low: Array, high: Array, ranges: Sequence[tuple[Array, Array]]
+) -> Stage:
+    """A stage whose pre-activations are in [low, high], (k, width), and whose sources are in `ranges`."""
+    band, added = enclose_safely(activation, low, high), added_up(affine, sizes, ranges)
+    return Stage(low, high, band, *value_range(activation, low, high), added, _size(band, added))
+
+
+def with_band(stage: Stage, band: Band) -> Stage:
+    """The same stage between other lines."""
+    return replace(stage, band=band, size=_size(band, stage.added))
+
+
+def _size(band: Band, added: Array) -> Array:
+    size: Array = np.maximum(np.abs(band.lower), np.abs(band.upper)) * added + _finite(band.lift)
+    return size if band.drop is None else size + _finite(band.drop)
 
 
 def _finite(constants: Array) -> Array:
@@ -77,7 +110,15 @@ class Planes:
     constant: Array
 
 
-def go_back(network: Network, weights: Mapping[int, Array], constant: Array, stages: list[Stage], reach: Array, share: float) -> Planes:
+def go_back(
+    network: Network,
+    weights: Mapping[int, Array],
+    constant: Array,
+    stages: Sequence[Stage],
+    reach: Array,
+    share: float,
+    passed: dict[int, Array] | None = None,
+) -> Planes:
     """Affine functions below sum_m weights_m' z_m + constant.
 
     Parameters
@@ -92,6 +133,8 @@ def go_back(network: Network, weights: Mapping[int, Array], constant: Array, sta
         The largest absolute value of each input in each box, shape (k, num_inputs).
     share
         How much of what is added up may be rounded away: `rounding(network)`.
+    passed
+        Where the weights of the units of every source that was passed are noted; None for nowhere.
     """
     left = dict(weights)
     total, added = constant, np.abs(constant)
@@ -99,6 +142,8 @@ def go_back(network: Network, weights: Mapping[int, Array], constant: Array, sta
         if source not in left:
             continue
         weight, stage, affine = left.pop(source), stages[source - 1], network.stages[source - 1]
+        if passed is not None:
+            passed[source] = weight
         coefficients, lifted = _through(weight, stage.band)
         total = total + lifted + coefficients @ affine.bias
         added = added + times_each(np.abs(weight), stage.size) + (TINY * stage.size.sum(axis=1) + TINY)[:, None]

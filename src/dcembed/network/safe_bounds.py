@@ -1,15 +1,14 @@
-"""Bounds of the pre-activations over many boxes of few inputs, fast and true to rounding.
+"""Bounds of the pre-activations over many boxes, fast and true to rounding.
 
-Forward, every unit is one affine function of the input and a radius around it: half the work of two functions and none of telling the
-signs of weights apart, and hardly looser where few units are open. Those that it leaves open are then looked at box by box: backward bounds
-of these alone. Units that are settled in a box stay so in the boxes within it, whose bounds begin with those of that box.
-
-Boxes are the last axis here, so that all of them go through a stage in one product.
+Forward, every unit is an affine function of the input and of what is not known of the units before it that are open. That is nearly as
+tight as backward bounds where few units are open, and far quicker; where many are, or where the inputs are too many to be carried along,
+units that it leaves open can be looked at one by one: backward bounds of these alone, each in its box. Units that are settled in a box stay
+so in the boxes within it, whose bounds begin with those of that box.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,24 +16,21 @@ import numpy.typing as npt
 
 from dcembed.arrays import Array, Matrix
 from dcembed.network.activations import RELU, Activation
-from dcembed.network.activations.ranges import value_range
+from dcembed.network.activations.lines import Band
 from dcembed.network.affine import Affine
 from dcembed.network.batched_products import chunks_of_boxes
 from dcembed.network.bounds import go_on, image, runs_backward
-from dcembed.network.going_back import Stage, go_back, lowest, read_stage
+from dcembed.network.going_back import Stage, added_up, enclose_safely, lowest, magnitudes, read_stage
 from dcembed.network.network import Network
 from dcembed.network.rounding import EPS, TINY, magnitude, rounding
+from dcembed.network.slopes import climb_each
+from dcembed.network.zonotopes import REMEMBERED, Places, Scratch, around_input, ends, push, relax
 
 Bounds = list[tuple[Array, Array]]
 
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """slopes' s + middle +- radius with s in [-1, 1]^d around each of n numbers on k boxes: shapes (n, d, k), (n, k) and (n, k)."""
-
-    slopes: Array
-    middle: Array
-    radius: Array
+# Numbers of a stage that are worked on together, and boxes at the least.
+CHUNK_ENTRIES = 200_000
+LEAST_BOXES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +42,44 @@ class _Box:
     reach: Array
 
 
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """How a network is gone through.
+
+    Parameters
+    ----------
+    carries
+        Whether the inputs are carried along.
+    is_plain
+        Whether that is all: no intervals, which help units that are not monotone, and no way back.
+    refines
+        Whether open units are bounded backward.
+    steps
+        How often their lines are chosen anew.
+    share
+        More than what is rounded of what is added up.
+    sizes
+        The weights of every stage, without signs.
+    """
+
+    network: Network
+    carries: bool
+    is_plain: bool
+    refines: bool
+    steps: int
+    share: float
+    sizes: list[dict[int, Matrix]]
+    scratch: Scratch
+
+
 def bound_safely(
-    network: Network, lb: npt.ArrayLike, ub: npt.ArrayLike, within: Bounds | None = None, check: Callable[[], None] = go_on
+    network: Network,
+    lb: npt.ArrayLike,
+    ub: npt.ArrayLike,
+    within: Bounds | None = None,
+    tight: bool = False,
+    steps: int = 0,
+    check: Callable[[], None] = go_on,
 ) -> Bounds:
     """Lower and upper bounds of a_1..a_L over each box, moved outward by more than what rounding may do.
 
@@ -57,6 +89,10 @@ def bound_safely(
         Finite boxes, shape (k, num_inputs).
     within
         Bounds that hold already, as of larger boxes around these: a pair of arrays (k, width) for each stage.
+    tight
+        Whether units that stay open are bounded backward as well.
+    steps
+        How often lines are chosen anew for each of these backward bounds.
     check
         Called before every large product; what it raises ends the computation.
 
@@ -67,82 +103,82 @@ def bound_safely(
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
     k = lb.shape[0]
     result = [(np.empty((k, width)), np.empty((k, width))) for width in network.widths]
-    entries = max((network.num_inputs, *network.widths)) * (network.num_inputs + 1)
+    way = _choose(network, tight, steps)
     with np.errstate(over="ignore", invalid="ignore"):
-        for boxes in chunks_of_boxes(k, entries):
+        for boxes in _chunks(network, lb, ub):
             known = None if within is None else [(low[boxes], high[boxes]) for low, high in within]
-            part = _bound(network, _Box(lb[boxes], ub[boxes], magnitude(lb[boxes], ub[boxes])), known, check)
+            part = _bound(way, _Box(lb[boxes], ub[boxes], magnitude(lb[boxes], ub[boxes])), known, check)
             for (low, high), (own_low, own_high) in zip(result, part, strict=True):
                 low[boxes], high[boxes] = own_low, own_high
     return result
 
 
-def _bound(network: Network, box: _Box, within: Bounds | None, check: Callable[[], None]) -> Bounds:
-    share, carries = rounding(network), not runs_backward(network)
-    lines, ranges = [_input_line(box, carries)], [(box.lb, box.ub)]
+def _chunks(network: Network, lb: Array, ub: Array) -> Iterator[Array]:
+    """Boxes that are worked on together: those with about as many open units, so that few places stay empty."""
+    k, d = lb.shape
+    if not network.stages:
+        return
+    counts = _open_at_first(network.stages[0], lb, ub)
+    order = np.argsort(-counts, kind="stable")
+    start = 0
+    while start < k:
+        num_terms = 1 + d + (len(network.stages) - 1) * min(int(counts[order[start]]), REMEMBERED)
+        size = max(LEAST_BOXES, CHUNK_ENTRIES // (max(network.widths) * num_terms))
+        yield order[start : start + size]
+        start += size
+
+
+def _open_at_first(affine: Affine, lb: Array, ub: Array) -> Array:
+    """How many units of the first stage are open, about."""
+    block = affine.weights.get(0)
+    if block is None:
+        return np.zeros(lb.shape[0], dtype=np.int64)
+    middle, radius = 0.5 * (lb + ub) @ block.T + affine.bias, 0.5 * (ub - lb) @ abs(block).T
+    counts: Array = (np.abs(middle) < radius).sum(axis=1)
+    return counts
+
+
+def _choose(network: Network, tight: bool, steps: int) -> _Way:
+    carries = not runs_backward(network)
+    refines = tight or not carries
+    sizes = [magnitudes(affine) for affine in network.stages]
+    return _Way(network, carries, network.is_piecewise_linear and not refines, refines, steps, rounding(network), sizes, Scratch())
+
+
+def _bound(way: _Way, box: _Box, within: Bounds | None, check: Callable[[], None]) -> Bounds:
+    sources = [around_input(box.lb, box.ub, way.carries)]
+    places = Places(np.full(box.lb.shape[0], sources[0].terms.shape[1]), REMEMBERED if way.carries else 0)
     stages: list[Stage] = []
     result: Bounds = []
-    for index, (affine, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
+    for index, (affine, activation) in enumerate(zip(way.network.stages, way.network.activations, strict=True)):
         check()
-        line = _push(affine, lines, share)
-        low, high = _ends(line)
-        if activation is not RELU or not carries:
-            low, high = _both(low, high, *_intervals(affine, ranges, share))
-        if within is not None:
-            low, high = _both(low, high, *within[index])
-        if index > 0:
-            low, high = _refine(network, index, low, high, stages, box, share)
+        around = push(affine, way.sizes[index], sources, way.share, way.scratch)
+        low, high = ends(around) if within is None else _both(*ends(around), *within[index])
+        if not way.is_plain:
+            low, high = _improve(way, index, low, high, stages, box)
         result.append((low, high))
-        stages.append(read_stage(affine, activation, low, high, [box.reach, *(stage.largest for stage in stages)]))
-        ranges.append(value_range(activation, low, high))
-        lines.append(_relax(line, activation, stages[-1], low, high))
+        if index + 1 == len(way.network.stages):
+            break
+        band = enclose_safely(activation, low, high)
+        if not way.is_plain:
+            stages.append(read_stage(affine, way.sizes[index], activation, low, high, _ranges(stages, box)))
+        units, places = relax(around, *_parallel(activation, band, low, high), places, way.scratch, f"units of stage {index}")
+        sources.append(units)
     return result
 
 
-def _input_line(box: _Box, carries: bool) -> Line:
-    """The inputs; where they are too many to be carried along they are numbers that are not known exactly."""
-    k, d = box.lb.shape
-    middle = 0.5 * (box.lb + box.ub)
-    radius = (0.5 * (box.ub - box.lb) + 2.0 * EPS * box.reach).T
-    if not carries:
-        return Line(np.zeros((d, 0, k)), middle.T, radius)
-    slopes = np.zeros((d, d, k))
-    slopes[np.arange(d), np.arange(d)] = radius
-    return Line(slopes, middle.T, np.zeros((d, k)))
+def _ranges(stages: list[Stage], box: _Box) -> Bounds:
+    """Of all sources."""
+    return [(box.lb, box.ub), *((stage.least, stage.most) for stage in stages)]
 
 
-def _push(affine: Affine, lines: list[Line], share: float) -> Line:
-    """An affine map of lines; what is rounded goes to the radius."""
-    d, k = lines[0].slopes.shape[1:]
-    slopes = np.zeros((affine.num_rows, d, k))
-    middle = np.tile(affine.bias[:, None], (1, k))
-    radius = np.tile(share * np.abs(affine.bias)[:, None] + TINY, (1, k))
-    for source, block in affine.weights.items():
-        line = lines[source]
-        n = line.middle.shape[0]
-        slopes += (block @ line.slopes.reshape(n, d * k)).reshape(affine.num_rows, d, k)
-        middle += block @ line.middle
-        radius += abs(block) @ (line.radius * (1.0 + share) + share * (np.abs(line.middle) + np.abs(line.slopes).sum(axis=1)) + TINY)
-    return Line(slopes, middle, radius)
-
-
-def _ends(line: Line) -> tuple[Array, Array]:
-    """Bounds (k, n) of the numbers around which the line is."""
-    reach = np.abs(line.slopes).sum(axis=1)
-    room = (reach + line.radius) * (1.0 + EPS * (line.slopes.shape[1] + 4)) + 4.0 * EPS * np.abs(line.middle)
-    low, high = np.ascontiguousarray((line.middle - room).T), np.ascontiguousarray((line.middle + room).T)
-    # What overflows bounds nothing.
-    is_known = np.isfinite(low) & np.isfinite(high)
-    return (low, high) if is_known.all() else (np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf))
-
-
-def _intervals(affine: Affine, ranges: Bounds, share: float) -> tuple[Array, Array]:
-    low, high = image(affine, ranges)
-    added = np.tile(np.abs(affine.bias) + TINY, (low.shape[0], 1))
-    for source, block in affine.weights.items():
-        added += magnitude(*ranges[source]) @ abs(block).T
-    room = share * np.where(np.isfinite(added), added, 0.0)
-    return low - room, high + room
+def _improve(way: _Way, index: int, low: Array, high: Array, stages: list[Stage], box: _Box) -> tuple[Array, Array]:
+    """Bounds by intervals, which know that squares are not negative, and by going back."""
+    affine, ranges = way.network.stages[index], _ranges(stages, box)
+    room = way.share * (added_up(affine, way.sizes[index], ranges) + TINY)
+    least, most = image(affine, ranges)
+    low, high = _both(low, high, least - room, most + room)
+    return _refine(way, index, low, high, stages, box) if index > 0 and way.refines else (low, high)
 
 
 def _both(low: Array, high: Array, other_low: Array, other_high: Array) -> tuple[Array, Array]:
@@ -151,8 +187,9 @@ def _both(low: Array, high: Array, other_low: Array, other_high: Array) -> tuple
     return np.minimum(low, high), high
 
 
-def _refine(network: Network, index: int, low: Array, high: Array, stages: list[Stage], box: _Box, share: float) -> tuple[Array, Array]:
+def _refine(way: _Way, index: int, low: Array, high: Array, stages: list[Stage], box: _Box) -> tuple[Array, Array]:
     """Backward bounds for the units that are open, each in its box."""
+    network = way.network
     is_open = ((low < 0) & (high > 0)) if network.activations[index] is RELU else low < high
     places, units = np.nonzero(is_open)
     affine = network.stages[index]
@@ -161,7 +198,8 @@ def _refine(network: Network, index: int, low: Array, high: Array, stages: list[
         at, unit = places[chunk], units[chunk]
         weights = {source: _both_signs(block[unit]) for source, block in affine.weights.items()}
         constant = affine.bias[unit][:, None] * np.array([1.0, -1.0])
-        planes = go_back(network, weights, constant, [stage.at(at) for stage in stages], box.reach[at], share)
+        here = [stage.at(at) for stage in stages]
+        planes = climb_each(network, weights, constant, here, box.lb[at], box.ub[at], way.share, way.steps)
         least = lowest(planes, box.lb[at], box.ub[at])
         low[at, unit], high[at, unit] = _both(low[at, unit], high[at, unit], least[:, 0], -least[:, 1])
     return low, high
@@ -173,20 +211,12 @@ def _both_signs(rows: Matrix) -> Array:
     return np.stack([dense, -dense], axis=1)
 
 
-def _relax(line: Line, activation: Activation, stage: Stage, low: Array, high: Array) -> Line:
-    """A line around the units, given one around their pre-activations: that of the band between whose lines they are."""
-    slope, bottom, top = _parallel(stage, low, high) if activation is not RELU else (stage.band.upper, 0.0, stage.band.lift)
-    slope, half, shift = (np.ascontiguousarray(part.T) for part in (slope, 0.5 * (top - bottom), 0.5 * (top + bottom)))
-    slopes = line.slopes * slope[:, None, :]
-    steep = np.abs(slope)
-    return Line(slopes, line.middle * slope + shift, (line.radius * steep + half) * (1.0 + 4.0 * EPS) + 4.0 * EPS * np.abs(shift))
-
-
-def _parallel(stage: Stage, low: Array, high: Array) -> tuple[Array, Array, Array]:
+def _parallel(activation: Activation, band: Band, low: Array, high: Array) -> tuple[Array, Array, Array]:
     """slope * a + bottom <= phi(a) <= slope * a + top: two lines of the same slope."""
-    band = stage.band
+    if activation is RELU:
+        return band.upper, np.zeros_like(low), band.lift
     slope = 0.5 * (band.lower + band.upper)
-    drop = 0.0 if band.drop is None else band.drop
+    drop = np.zeros_like(low) if band.drop is None else band.drop
     bottom = np.minimum(*_at_ends(band.lower - slope, low, high)) + drop
     top = np.maximum(*_at_ends(band.upper - slope, low, high)) + band.lift
     room = 4.0 * EPS * (np.abs(slope) + np.abs(band.lower) + np.abs(band.upper)) * magnitude(low, high)
