@@ -86,6 +86,18 @@ class Encoding:
         n = self.program.num_columns
         return add_rows(add_columns(self.program, self.lb[n:], self.ub[n:]), self.rows, self.constant, self.constant)
 
+    def relaxation(self) -> Program:
+        """The same with z / U + s / (-L) <= 1 for each open unit: what is left of its binary's rows without the binary.
+
+        These are the last rows, each multiplied by the larger of U and -L.
+        """
+        unit, cut = self.open_columns()
+        upper, lower = self.ub[unit], self.ub[cut]
+        size = np.maximum(upper, lower)
+        entries = np.concatenate([size / upper, size / lower]), (np.tile(np.arange(unit.size), 2), np.concatenate([unit, cut]))
+        triangle = sp.csr_array(entries, shape=(unit.size, self.num_columns))
+        return add_rows(self.program_with_units(), triangle, np.full(unit.size, -np.inf), size)
+
     def open_columns(self) -> tuple[Array, Array]:
         """Columns of z and s of the open units, each of shape (number of open units,)."""
         stages = [stage for stages in self.units for stage in stages]

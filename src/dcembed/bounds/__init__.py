@@ -1,0 +1,1 @@
+"""Certified bounds on the optimum: how good a point is."""
