@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.encoding import Encoding, encode
+from dcembed.embedded.encoding import SETTLED_TOL, Encoding, encode
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.bounds import go_on
 from dcembed.program.derive import add_columns, add_rows
@@ -50,9 +50,11 @@ def default_bounds(program: Program, embeddings: Sequence[Embedding], check: Cal
     return bounds
 
 
-def build_big_m(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds]) -> BigM:
-    """The encoding with its binaries, as one program without embeddings."""
-    encoding = encode(program, embeddings, bounds)
+def build_big_m(
+    program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL
+) -> BigM:
+    """The encoding with its binaries, as one program without embeddings; bounds that cross zero by more than `settled_tol` need one."""
+    encoding = encode(program, embeddings, bounds, settled_tol)
     unit, cut = encoding.open_columns()
     size, num_open = encoding.num_columns, unit.size
     total, binary = size + num_open, size + np.arange(num_open)

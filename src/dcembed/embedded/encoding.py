@@ -115,9 +115,15 @@ class Encoding:
         return point
 
 
-def encode(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds]) -> Encoding:
-    """Write all evaluations as columns and equalities; `bounds` are those of their pre-activations."""
-    units, size = _number_columns(program.num_columns, bounds)
+def encode(
+    program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL
+) -> Encoding:
+    """Write all evaluations as columns and equalities.
+
+    `bounds` are those of their pre-activations. One that crosses zero by `settled_tol` or less leaves a unit's sign settled; at 0 the
+    encoding is exact.
+    """
+    units, size = _number_columns(program.num_columns, bounds, settled_tol)
     rows, constants = [], []
     for embedding, stages in zip(embeddings, units, strict=True):
         inputs = embedding.affine_inputs(program.num_columns)
@@ -134,13 +140,13 @@ def encode(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[S
     return Encoding(program, embeddings, units, stacked, np.concatenate([np.zeros(0), *constants]), lb, ub)
 
 
-def _number_columns(first: int, bounds: Sequence[StageBounds]) -> tuple[list[list[Units]], int]:
+def _number_columns(first: int, bounds: Sequence[StageBounds], settled_tol: float) -> tuple[list[list[Units]], int]:
     units = []
     for stages in bounds:
         numbered = []
         for lb, ub in stages:
-            exists = ub > SETTLED_TOL
-            open_ = exists & (lb < -SETTLED_TOL)
+            exists = ub > settled_tol
+            open_ = exists & (lb < -settled_tol)
             unit = np.full(lb.shape, -1, dtype=np.int64)
             unit[exists] = first + np.arange(exists.sum())
             first += int(exists.sum())
