@@ -50,6 +50,10 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("max_penalty", np.inf, "Options: max_penalty=inf is not accepted. Give a positive number, or None."),
         ("feasibility_tol", 0, "Options: feasibility_tol=0 is not accepted. Give a positive number."),
         ("objective_tol", -1e-6, "Options: objective_tol=-1e-06 is not accepted. Give a number, at least 0."),
+        ("prove", "yes", "Options: prove='yes' is not accepted. Give one of False, 'auto', True."),
+        ("prove", 1, "Options: prove=1 is not accepted. Give one of False, 'auto', True."),
+        ("gap_tol", -1e-6, "Options: gap_tol=-1e-06 is not accepted. Give a number, at least 0."),
+        ("gap_tol", np.inf, "Options: gap_tol=inf is not accepted. Give a number, at least 0."),
         ("solver_options", 3, "Options: solver_options=3 is not accepted. Give a mapping of option names to values."),
         ("threads", 0, "Options: threads=0 is not accepted. Give a whole number, at least 1."),
         ("seed", -1, "Options: seed=-1 is not accepted. Give a whole number, at least 0."),
@@ -156,3 +160,10 @@ def test_a_mapping_serves_as_options():
         dcembed.solve(program, embedding, options={"iterations": 1})
     with pytest.raises(InputError, match=re.escape("solve: options is an Options or a mapping of option names, received int 3.")):
         dcembed.solve(program, embedding, options=3)
+
+
+def test_a_proof_may_take_a_share_of_the_time_all_of_it_or_none():
+    assert Options().proof_seconds(30.0) == 0.0
+    assert Options(prove="auto").proof_seconds(30.0) == 30.0
+    assert Options(prove="auto").proof_seconds(0.1) == 1.0
+    assert Options(prove=True).proof_seconds(30.0) == np.inf

@@ -20,6 +20,10 @@ FORMULATIONS = ("auto", "lazy", "shared", "two-path")
 DECOMPOSITIONS = ("auto", "local", "global")
 SEARCHES = ("patient", "until-limit", "converge")
 
+PROOFS = (False, "auto", True)
+# With prove="auto" the bound may take so many times as long as the search took, and so many seconds in any case.
+PROOF_SHARE, PROOF_SECONDS = 1.0, 1.0
+
 # What solvers take for a whole number.
 LARGEST = 2**31 - 1
 
@@ -104,6 +108,12 @@ class Options:
     objective_tol
         eps_obj, relative to max(1, |F|): two consecutive feasible candidates of the paper's procedure that agree to this end a start; by
         default, steps that promise less are not made, and a point must be better by more to count as progress of the search.
+    prove
+        Whether a bound on the optimum is proved after the search: `Result.bound` and `Result.gap`. "auto" spends at most as long on it as
+        the search took, or a second where that was less; True all that is left of the time limit; False nothing. It ends sooner where
+        the gap is closed.
+    gap_tol
+        The gap |F - bound| / |F| that counts as closed: a feasible point with a certified bound that near is OPTIMAL.
     solver
         Backend of the subproblems: "highs", "piqp", "clarabel", "scip", "gurobi". None chooses by the problem. Where the Gurobi
         licence does not carry the size, the run goes on with another one; the log and `Result.solver` say which.
@@ -136,6 +146,8 @@ class Options:
     max_penalty: float | None = None
     feasibility_tol: float = 1e-5
     objective_tol: float = 1e-6
+    prove: bool | str = False
+    gap_tol: float = 1e-4
     solver: str | None = None
     solver_options: Mapping[str, object] = field(default_factory=dict)
     threads: int = 1
@@ -165,6 +177,9 @@ class Options:
         _require(self, "penalty_growth", _is_number(self.penalty_growth) and 1 < self.penalty_growth < np.inf, "a number above 1")
         _require(self, "feasibility_tol", _is_number(self.feasibility_tol) and 0 < self.feasibility_tol < np.inf, "a positive number")
         _require(self, "objective_tol", _is_number(self.objective_tol) and 0 <= self.objective_tol < np.inf, "a number, at least 0")
+        proves = isinstance(self.prove, bool) or _is_one_of(self.prove, ("auto",))
+        _require(self, "prove", proves, f"one of {', '.join(map(repr, PROOFS))}")
+        _require(self, "gap_tol", _is_number(self.gap_tol) and 0 <= self.gap_tol < np.inf, "a number, at least 0")
         _require(self, "solver", self.solver is None or isinstance(self.solver, str), "the name of a solver, or None")
         is_mapping = isinstance(self.solver_options, Mapping) and all(isinstance(name, str) for name in self.solver_options)
         _require(self, "solver_options", is_mapping, "a mapping of option names to values")
@@ -181,6 +196,12 @@ class Options:
     def num_starts(self) -> int | None:
         """Starts at most, None for no limit."""
         return NUM_STARTS if self.max_starts is None and self.search == "converge" else self.max_starts
+
+    def proof_seconds(self, searched: float) -> float:
+        """Seconds that a bound may take after a search of so many; the time limit holds besides."""
+        if self.prove == "auto":
+            return max(PROOF_SHARE * searched, PROOF_SECONDS)
+        return np.inf if self.prove else 0.0
 
 
 def _is_number(value: object) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import NO_POINT, Verification, Violation, verify
+from dcembed.gap import relative_gap, show_gap
 from dcembed.program.program import Program
 
 
@@ -19,12 +20,12 @@ class Status(Enum):
     """Why a run ended. The value is the help text. Whether the point is feasible is `Result.is_feasible`, always measured."""
 
     OPTIMAL = (
-        "An exact encoding of the networks was solved: up to the gap and the tolerances of the solver no feasible point is better. "
-        "Only the exact baselines can say so."
+        "The point is feasible, and a certified bound proves that no feasible point is better by more than gap_tol; from an exact baseline: "
+        "by more than the gap at which its solver stopped. The gap is in result.gap."
     )
     LOCALLY_SOLVED = (
         "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; "
-        "better points may exist, try other starts."
+        "better points may exist. Options(prove='auto') bounds how much better, other starts may find one."
     )
     LOCALLY_INFEASIBLE = (
         "The violation stopped shrinking at the largest penalty before a feasible point was found. This proves nothing about "
@@ -34,7 +35,10 @@ class Status(Enum):
     ITERATION_LIMIT = (
         "The iteration limit was reached; the best point so far is returned. Raise max_iterations, or go on from it with start=result.x."
     )
-    INFEASIBLE = "The solver found an exact encoding of the networks infeasible: no point satisfies all constraints, to its tolerances."
+    INFEASIBLE = (
+        "No point satisfies all constraints: a certified bound proves it, or, from an exact baseline, its solver found the exact encoding of the "
+        "networks infeasible, to its tolerances."
+    )
     HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
     UNBOUNDED = "The objective is unbounded in a subproblem. Bound the columns, above all those the network's inputs depend on."
     NUMERICAL_ERROR = (
@@ -140,6 +144,14 @@ class Result:
         V at x, the largest violation of any constraint, recomputed; inf without a point.
     is_feasible
         violation <= feasibility_tol.
+    bound
+        A certified bound: no feasible point is better. Below the objective of a minimization and -inf where nothing is known, above that
+        of a maximization and inf where nothing is known; the other infinity where it is proved that there is no feasible point.
+    bounds
+        (seconds, bound) whenever a better bound was certified.
+    agreement, num_starts
+        How many starts ended within 0.1 % of the best feasible objective, 0 without a feasible point, and how many were made. This proves
+        nothing, but a best point that most starts meet is seldom beaten.
     incumbents
         (seconds, objective) of every improving feasible point.
     incumbent_points
@@ -169,6 +181,10 @@ class Result:
     is_feasible: bool
     incumbents: list[tuple[float, float]]
     incumbent_points: list[Array] = field(default_factory=list, kw_only=True)
+    bound: float = field(kw_only=True)
+    bounds: list[tuple[float, float]] = field(default_factory=list, kw_only=True)
+    agreement: int = field(default=0, kw_only=True)
+    num_starts: int = field(default=0, kw_only=True)
     history: list[Iteration]
     seconds: float
     solver: str
@@ -187,6 +203,11 @@ class Result:
         return verify(self.program, self.embeddings, self.x)
 
     @property
+    def gap(self) -> float:
+        """How much better than x, relative to |objective|, a feasible point could be by the bound; inf where nothing is known, never NaN."""
+        return relative_gap(self.objective, self.bound, self.program.sense) if self.is_feasible else np.inf
+
+    @property
     def worst_violations(self) -> tuple[Violation, ...]:
         """The three most violated constraints at x by the user's names, worst first; none where all hold exactly."""
         return self.verify().worst
@@ -203,8 +224,12 @@ class Result:
             f"Point       {point}",
             f"Work        {len(self.history)} subproblems on {self.solver}, {self.seconds:.2f} s, {len(self.incumbents)} improving points",
         ]
+        if np.isfinite(self.bound):
+            lines.insert(2, f"Bound       {self.bound:.9g}" + (f", gap {show_gap(self.gap)}" if self.is_feasible else ""))
         if self.reason:
             lines.append(f"Ended       {self.reason}")
+        if self.agreement and self.num_starts > 1:
+            lines.append(f"Agreement   {self.agreement} of {self.num_starts} starts within 0.1 % of the best")
         if self.x is not None and not self.is_feasible:
             lines.append("Violated    " + "; ".join(map(str, self.worst_violations)))
         if self.incumbents:
@@ -216,9 +241,15 @@ class Result:
 
 
 def build_result(
-    status: Status, x: Array | None, program: Program, embeddings: Sequence[Embedding], feasibility_tol: float, **rest: Any
+    status: Status,
+    x: Array | None,
+    program: Program,
+    embeddings: Sequence[Embedding],
+    feasibility_tol: float,
+    bound: float | None = None,
+    **rest: Any,
 ) -> Result:
-    """A result whose objective and violation are measured here, from the problem alone."""
+    """A result whose objective and violation are measured here, from the problem alone; without a `bound` none is known."""
     measured = verify(program, embeddings, x) if x is not None else None
     violation = measured.violation if measured else np.inf
     if status is Status.OPTIMAL and not violation <= feasibility_tol:
@@ -230,6 +261,7 @@ def build_result(
         objective=measured.objective if measured else np.nan,
         violation=violation,
         is_feasible=violation <= feasibility_tol,
+        bound=-program.sense * np.inf if bound is None else bound,
         program=program,
         embeddings=embeddings,
         feasibility_tol=feasibility_tol,

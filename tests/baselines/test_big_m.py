@@ -119,3 +119,36 @@ def test_bounds_that_are_given_are_used():
     assert one.objective == pytest.approx(other.objective, abs=1e-6)
     fixed = [[(np.maximum(a.min(axis=0), 0.0)[None], a.max(axis=0)[None])]]
     assert big_m.solve(program, embedding, options=quiet(), bounds=fixed).sizes.added_binaries == 0
+
+
+@pytest.mark.parametrize("solve", EXACT)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_bound_is_the_solvers_in_the_sense_of_the_program(solve, maximize):
+    network = random_mlp(1, (2, 8, 6, 1))
+    program, embedding = box_problem(network, COST, 1.0)
+    sense = -1.0 if maximize else 1.0
+    program = Program(cost=sense * program.cost, lb=program.lb, ub=program.ub, offset=sense * 5.0, maximize=maximize)
+    result = solve(program, embedding, options=quiet())
+    assert result.status is Status.OPTIMAL
+    assert result.gap <= 1e-5
+    assert sense * result.bound <= sense * result.objective + 1e-6
+    assert result.bound == pytest.approx(result.objective, abs=1e-4)
+
+
+@pytest.mark.parametrize("solve", EXACT)
+def test_a_run_out_of_time_has_a_bound(solve):
+    network = random_mlp(0, (4, 24, 24, 1))
+    program, embedding = box_problem(network, np.array([0.3, -0.2, 0.1, 0.5]), 1.0)
+    best = dcembed.solve(program, embedding, options=quiet(max_starts=5))
+    # Nodes are the same on every machine.
+    result = solve(program, embedding, best.x, options=quiet(solver="highs", solver_options={"mip_max_nodes": 1}))
+    assert result.status is Status.TIME_LIMIT
+    assert -np.inf < result.bound < best.objective
+    assert 0.0 < result.gap < np.inf
+
+
+def test_an_infeasible_encoding_is_a_bound_like_any_other():
+    program, embedding = box_problem(random_mlp(0, (2, 4, 1)), COST, 1.0, limit=-1e3)
+    result = big_m.solve(program, embedding, options=quiet())
+    assert result.status is Status.INFEASIBLE
+    assert result.bound == np.inf

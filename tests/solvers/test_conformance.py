@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from itertools import product
 
@@ -15,6 +16,7 @@ from dcembed import Indicator, Program, verify
 from dcembed.errors import InputError
 from dcembed.program.indicators import linearize_indicators
 from dcembed.solvers import BACKENDS, CLASSES, Limits, SessionOptions, SolveStatus, is_installed
+from dcembed.solvers.base import told_bound
 from dcembed.solvers.failover import LastingSession, Solver
 from solvers.problems import NUM_ROWS, UNLIMITED, example, limits_around, market_split, reference, solve, with_loose_curves
 
@@ -224,6 +226,75 @@ def test_a_long_solve_can_be_stopped(name, kind, how):
     stopped = SolveStatus.TIME_LIMIT if how == "time limit" else SolveStatus.INTERRUPTED
     assert solution.status is (SolveStatus.FEASIBLE if solution.x is not None else stopped)
     assert solution.x is None or verify(program, [], solution.x).violation < 1e-5
+
+
+# HiGHS does not tell its dual objective of linear programs, and Gurobi not always where constraints are quadratic.
+WITHOUT_BOUND = {("highs", "LP"), ("gurobi", "QCP")}
+
+
+@for_every_pair
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_optimum_comes_with_its_bound(name, kind, seed):
+    program = example(kind, seed).program
+    solution = solve(name, program)
+    gap = UNLIMITED.gap * abs(reference(program)) if kind.startswith("MI") else 0.0
+    if solution.bound > -np.inf or (name, kind) not in WITHOUT_BOUND:
+        assert -1e-5 - gap <= solution.bound - reference(program) <= 1e-5
+
+
+@for_every_pair
+def test_a_bound_is_one_of_the_edited_program(name, kind):
+    start = example(kind, 3)
+    if (name, kind) in WITHOUT_BOUND:
+        pytest.skip("no bound")
+    with closing(BACKENDS[name].open(start.program, SessionOptions())) as session:
+        session.solve(UNLIMITED)
+        held = np.where(np.arange(start.inside.size) == 3, start.inside, start.program.lb)
+        session.set_cost(-start.program.cost, 70.0)
+        session.set_bounds(held, np.where(np.arange(start.inside.size) == 3, start.inside, start.program.ub))
+        solution = session.solve(UNLIMITED)
+    reached = -(start.program.cost @ solution.x) + 70.0 + start.program.objective(solution.x)
+    reached -= start.program.cost @ solution.x + start.program.offset
+    assert solution.bound == pytest.approx(reached, rel=1e-4)
+
+
+@for_every_pair
+def test_a_relaxation_has_a_bound_of_its_own(name, kind):
+    program = example(kind, 1).program
+    with closing(BACKENDS[name].open(program, SessionOptions())) as session:
+        session.solve(UNLIMITED)
+        solution = session.solve(UNLIMITED, relax=True)
+    assert solution.bound <= program.objective(solution.x) + 1e-5
+
+
+@pytest.mark.parametrize(("name", "kind"), [pair for pair in PAIRS if pair.values[1] == "MILP"])
+@pytest.mark.parametrize("limits", [{"seconds": 0.0}, {"seconds": 0.05}, {"seconds": 1.0}, {"nodes": 0}, {"nodes": 1}], ids=str)
+def test_an_unfinished_solve_has_a_bound_or_none(name, kind, limits):
+    rng = np.random.default_rng(0)
+    weights, n = rng.integers(1, 100, size=(20, 150)).astype(float), 150
+    program = Program(cost=-rng.integers(10, 100, n), offset=-500.0, rows=weights, row_ub=900.0, lb=0.0, ub=1.0, integer=np.arange(n))
+    solution = solve(name, program, Limits(**limits))
+    assert solution.status in (SolveStatus.FEASIBLE, SolveStatus.TIME_LIMIT)
+    # This one is feasible.
+    assert solution.bound <= -500.0 + program.cost.min()
+    if limits in ({"seconds": 1.0}, {"nodes": 1}):
+        assert solution.bound > -1e4
+    if solution.x is not None:
+        assert solution.bound <= program.objective(solution.x)
+
+
+@for_every_pair
+def test_without_a_point_there_is_no_bound(name, kind):
+    program = convert(Program(cost=[1.0, 1.0], rows=[[1.0, 1.0]], row_lb=5.0, lb=0.0, ub=1.0), kind)
+    assert solve(name, program).bound == -np.inf
+    unbounded = convert(Program(cost=[-1.0, 0.0], lb=0.0, ub=[np.inf, 1.0]), kind)
+    assert solve(name, unbounded).bound == -np.inf
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e20, -1e20, 1e100, -1e100])
+def test_what_stands_for_infinity_is_no_bound(value):
+    assert told_bound(value) == -np.inf
+    assert told_bound(-3.5) == -3.5
 
 
 @for_every_backend

@@ -72,7 +72,9 @@ def test_every_backend_gives_the_same_answer_there(name, kind):
         here.set_cost(cost, 0.5)
         there = session.solve(UNLIMITED)
         assert isinstance(session._session, RemoteSession)
-        assert np.array_equal(there.x, here.solve(UNLIMITED).x)
+        expected = here.solve(UNLIMITED)
+        assert np.array_equal(there.x, expected.x)
+        assert there.bound == expected.bound > -np.inf
     session.close()
     here.close()
 

@@ -88,6 +88,7 @@ def _run(encoded: BigM, backend: Backend, recorder: Recorder) -> Solution:
         solution = session.solve(limits, first)
         if solution.x is not None:
             recorder.offer(solution.x[:n], solution.message)
+        recorder.journal.certify(np.inf if solution.status is SolveStatus.INFEASIBLE else solution.bound)
         recorder.journal.use(session.solver.backend)
     return solution
 

@@ -76,6 +76,7 @@ class Recorder:
     def offer(self, w: Array, message: str, penalty: float = 0.0) -> Point:
         """Measure a point of all columns, completed where that can make it feasible, and write it down as a step."""
         point = take(self.journal, self.host, with_predictions(self.embedded, self.embedded.lower(w))).point
+        self.journal.reach(self._start, point)
         self._note(point, message, penalty)
         return point
 
@@ -83,6 +84,7 @@ class Recorder:
         """Measure a point given by its kept columns and keep it if it is the best; no step is written down."""
         point = measure_point(self.embedded, w)
         self.journal.offer(point)
+        self.journal.reach(self._start, point)
         return point
 
     def note_failure(self, message: str, penalty: float = 0.0) -> None:

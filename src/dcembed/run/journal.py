@@ -15,13 +15,18 @@ import numpy as np
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_plainly
+from dcembed.gap import relative_gap
 from dcembed.result import Iteration, Result, Sizes, Status, build_result
 from dcembed.run.arguments import Arguments
 from dcembed.run.clock import Clock, RunEnded, hear_interrupts
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
+from dcembed.run.table import Standing
 from dcembed.solvers.base import Backend, num_processors
+
+# Starts whose objectives are this near to the best, relatively, agree with it.
+AGREEMENT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +64,13 @@ class Journal:
 
     def __init__(self, arguments: Arguments, embedded: EmbeddedProgram, clock: Clock) -> None:
         self.arguments, self.embedded, self.clock = arguments, embedded, clock
-        self.log = RunLog(arguments.options.verbose)
+        self.log = RunLog(arguments.options.verbose, with_bounds=arguments.options.prove is not False)
         self.incumbent = Incumbent(arguments.options.feasibility_tol)
         self.history: list[Iteration] = []
+        # (seconds, bound) of every improvement of the bound.
+        self.bounds: list[tuple[float, float]] = []
+        # The objective of the best feasible point of each start, inf for none.
+        self._reached: dict[int, float] = {}
         self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
         self._is_announced = False
         # Improving points that belong to the steps and starts noted so far.
@@ -88,9 +97,10 @@ class Journal:
     def start(self, number: int, point: Point) -> None:
         """A starting point."""
         self.offer(point)
+        self.reach(number, point)
         is_new = self._has_news()
         if self._is_announced:
-            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._best, is_new)
+            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, is_new)
 
     def offer(self, point: Point) -> None:
         """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance.
@@ -103,6 +113,38 @@ class Journal:
         if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
             point = measure_plainly(self.embedded, settle(self.embedded, point))
         self.incumbent.offer(point, self.clock.seconds)
+
+    def reach(self, start: int, point: Point | None) -> None:
+        """A point that a start has come to: how many starts agree is counted by the best feasible one of each."""
+        best = self._reached.get(start, np.inf)
+        is_better = point is not None and self.incumbent.accepts(point) and point.objective < best
+        self._reached[start] = point.objective if point is not None and is_better else best
+
+    def certify(self, bound: float, message: str = "") -> None:
+        """A proof that no feasible point has a smaller objective, all being minimized; inf proves that there is none.
+
+        The message says what has proved it, for the log. What is no better than what is known, -inf and NaN change nothing. Neither does a proof that there is no feasible point where there
+        is one: it holds without tolerances, and the point with them.
+        """
+        if bound > self.bound and not (bound == np.inf and self.incumbent.is_feasible):
+            self.bounds.append((self.clock.seconds, float(bound)))
+            self.log.bound(self.clock.seconds, self._standing, f"bound: {message}" if message else "bound")
+
+    @property
+    def bound(self) -> float:
+        """The best certified bound on what is minimized; -inf for none, inf where there is no feasible point."""
+        return self._known_bounds[-1][1] if self._known_bounds else -np.inf
+
+    @property
+    def gap(self) -> float:
+        """The relative gap between the best feasible point and the bound; inf where one of the two is not known."""
+        best = self.incumbent.point
+        return relative_gap(best.objective, self.bound) if best is not None and self.incumbent.is_feasible else np.inf
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is left to prove: the best point is optimal to the gap tolerance, or there is no feasible point."""
+        return self.gap <= self.arguments.options.gap_tol or self.bound == np.inf
 
     def step(self, step: Step) -> None:
         """A step that was made; the user's callback may end the run here."""
@@ -124,20 +166,24 @@ class Journal:
             point=self.incumbent.points[-1] if self.incumbent.points else None,
         )
         self.history.append(record)
-        self.log.iteration(record, self._best)
+        self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):
             self.clock.stop()
 
     def result(self, status: Status, preparation_seconds: float = 0.0, reason: str = "") -> Result:
-        """The best point, measured once more."""
+        """The best point, measured once more, and the bound; whatever ended the run, a closed gap makes the point optimal."""
         arguments, best = self.arguments, self.incumbent.point
         result = build_result(
-            status,
+            self._proved(status),
             best.x if best is not None else None,
             arguments.program,
             arguments.embeddings,
             arguments.options.feasibility_tol,
+            bound=self._sense * self.bound,
+            bounds=[(seconds, self._sense * bound) for seconds, bound in self._known_bounds],
+            agreement=self._agreement,
+            num_starts=len(self._reached),
             incumbents=[(seconds, self._sense * objective) for seconds, objective in self.incumbent.trace],
             incumbent_points=self.incumbent.points,
             history=self.history,
@@ -151,6 +197,25 @@ class Journal:
         self.log.summary(result)
         return result
 
+    def _proved(self, status: Status) -> Status:
+        """The status that the bound proves, else the one that the method ended with."""
+        if not self.is_closed or status is Status.HOST_INFEASIBLE:
+            return status
+        return Status.OPTIMAL if self.incumbent.is_feasible else Status.INFEASIBLE
+
+    @property
+    def _known_bounds(self) -> list[tuple[float, float]]:
+        """The bounds without a proof of infeasibility that a feasible point, found later, has refuted."""
+        return [entry for entry in self.bounds if entry[1] < np.inf] if self.incumbent.is_feasible else self.bounds
+
+    @property
+    def _agreement(self) -> int:
+        """Starts that ended as well as the best feasible point."""
+        best = self.incumbent.point
+        if best is None or not self.incumbent.is_feasible:
+            return 0
+        return sum(relative_gap(best.objective, objective, sense=-1.0) <= AGREEMENT for objective in self._reached.values())
+
     @property
     def _sense(self) -> float:
         return self.arguments.program.sense
@@ -159,6 +224,10 @@ class Journal:
     def _best(self) -> float:
         point = self.incumbent.point
         return self._sense * point.objective if point is not None and self.incumbent.is_feasible else np.nan
+
+    @property
+    def _standing(self) -> Standing:
+        return Standing(self._best, self._sense * self.bound, self.gap)
 
     def _has_news(self) -> bool:
         """Whether the best feasible point has improved since it was last shown."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import isnan
+from math import inf, isfinite, nan
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dcembed.result import Iteration, Result, Sizes
+from dcembed.run.table import COLUMNS, COLUMNS_WITH_BOUNDS, Standing, line, standing_cells, titles
 from dcembed.version import __version__
 
-TITLES = (
-    f"{'start':>5} {'iter':>5} {'time':>8} {'objective':>16} {'violation':>10} {'best feasible':>16} {'penalty':>9} {'step':>9}  solver"
-)
+# A bound has a line of its own where the gap is at most this share of what was last shown, or after so many seconds.
+NOTICEABLE, BOUND_SECONDS = 0.9, 1.0
 
 
 class _Console(Console):
@@ -26,10 +26,15 @@ class _Console(Console):
 
 
 class RunLog:
-    """Prints what happens. A quiet console prints nothing."""
+    """Prints what happens, with columns for bounds where there may be any. A quiet console prints nothing."""
 
-    def __init__(self, verbose: bool) -> None:
+    def __init__(self, verbose: bool, with_bounds: bool = False) -> None:
         self._notes: dict[str, None] = {}
+        self._columns = COLUMNS_WITH_BOUNDS if with_bounds else COLUMNS
+        # The best feasible objective that was last shown; when a bound was last shown, and the gap.
+        self._best = nan
+        self._shown = -inf, inf
+        self._is_working = False
         self._console = _Console(quiet=not verbose, highlight=False, soft_wrap=True)
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
@@ -50,7 +55,7 @@ class RunLog:
             f"  added     {sizes.added_columns:,} columns, {sizes.added_rows:,} rows, {sizes.slacks:,} slacks, {sizes.added_binaries:,} binaries"
         )
         self._print("")
-        self._print(f"[dim]{TITLES}[/]")
+        self._print(f"[dim]{titles(self._columns)}[/]")
 
     def note(self, text: str) -> None:
         """Something that happened and is worth a line, once."""
@@ -63,16 +68,33 @@ class RunLog:
         """Everything that was noted, in its order."""
         return tuple(self._notes)
 
-    def start(self, number: int, seconds: float, objective: float, violation: float, best: float, is_new: bool) -> None:
-        """The starting point itself; `best` is the best feasible objective so far, NaN for none."""
-        self._line(number, 0, seconds, objective, violation, best, "", "", "start", is_new)
+    def start(self, number: int, seconds: float, objective: float, violation: float, standing: Standing, is_new: bool) -> None:
+        """The starting point itself."""
+        cells = {"start": str(number), "iter": "0", "objective": f"{objective:.9g}", "violation": f"{violation:.2g}"}
+        self._line(seconds, cells, standing, "start", is_new)
 
-    def iteration(self, record: Iteration, best: float) -> None:
+    def iteration(self, record: Iteration, standing: Standing) -> None:
         """One subproblem."""
-        penalty, step = f"{record.penalty:.2g}", f"{record.step:.2g}"
-        values = record.start, record.number, record.seconds, record.objective, record.violation
+        values = {"objective": f"{record.objective:.9g}", "violation": f"{record.violation:.2g}"}
+        sizes = {"penalty": f"{record.penalty:.2g}", "step": f"{record.step:.2g}"}
         words = f"{record.kind}: {record.solver_status}" if record.kind else record.solver_status
-        self._line(*values, best, penalty, step, words, record.is_incumbent)
+        self._line(
+            record.seconds,
+            {"start": str(record.start), "iter": str(record.number), **values, **sizes},
+            standing,
+            words,
+            record.is_incumbent,
+        )
+
+    def bound(self, seconds: float, standing: Standing, words: str) -> None:
+        """A better bound; one that is only a little better soon after another has no line."""
+        if self._columns is not COLUMNS_WITH_BOUNDS:
+            return
+        since, gap = self._shown
+        is_new = isfinite(standing.best) and standing.best != self._best
+        if is_new or standing.gap < NOTICEABLE * gap or seconds >= since + BOUND_SECONDS:
+            self._shown = seconds, standing.gap
+            self._line(seconds, {}, standing, words, is_new)
 
     def summary(self, result: Result) -> None:
         """The closing lines."""
@@ -83,35 +105,29 @@ class RunLog:
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """A clock that ticks while a solver works; only on a terminal."""
-        if not self._console.is_terminal or self._console.quiet:
+        """A clock that ticks while a solver works, or the whole of which it is a part; only on a terminal."""
+        if not self._console.is_terminal or self._console.quiet or self._is_working:
             yield
             return
         columns = SpinnerColumn(), TextColumn("[dim]{task.description}"), TimeElapsedColumn()
         progress = Progress(*columns, console=self._console, transient=True)
         progress.add_task(what, total=None)
+        self._is_working = True
         self._try(progress.start)
         try:
             yield
         finally:
+            self._is_working = False
             self._try(progress.stop)
 
-    def _line(
-        self,
-        start: int,
-        number: int,
-        seconds: float,
-        objective: float,
-        violation: float,
-        best: float,
-        penalty: str,
-        step: str,
-        solver: str,
-        is_new: bool,
-    ) -> None:
-        shown = "-" if isnan(best) else f"{best:.9g}"
-        mark = "*" if is_new else " "
-        text = f"{start:>5} {number:>4}{mark} {seconds:>7.2f}s {objective:>16.9g} {violation:>10.2g} {shown:>16} {penalty:>9} {step:>9}  {solver}"
+    def _line(self, seconds: float, cells: dict[str, str], standing: Standing, words: str, is_new: bool) -> None:
+        # A line that nobody sees takes longer to write than some iterations.
+        if self._console.quiet:
+            return
+        marked = f"{cells.get('iter', '')}{'*' if is_new else ' '}"
+        shown = {**cells, **standing_cells(standing), "iter": marked, "time": f"{seconds:.2f}s"}
+        self._best = standing.best
+        text = line(self._columns, shown, words)
         self._print(f"[green]{text}[/]" if is_new else text)
 
     def _print(self, text: str, markup: bool = True) -> None:

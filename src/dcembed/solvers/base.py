@@ -21,6 +21,9 @@ from dcembed.solvers.work import Pattern
 # Every class that `Program.problem_class` knows.
 CLASSES = ("LP", "QP", "QCP", "SOCP", "MILP", "MIQP", "MIQCP", "MISOCP")
 
+# What solvers take for infinity: SCIP this, HiGHS and Gurobi more.
+INFINITE = 1e20
+
 
 class SolveStatus(Enum):
     """How one solve of a subproblem ended."""
@@ -50,6 +53,9 @@ class Solution:
         Relative gap of a mixed-integer program at which the solver stopped.
     duals
         Multipliers of the rows, positive where an upper side is tight, negative at a lower one; None where the solver has none.
+    bound
+        The solver's own lower bound on the optimum, constant of the objective included; -inf where it has none. Of a mixed-integer
+        program it is there at every end, of others at an optimum alone: the dual objective.
     """
 
     status: SolveStatus
@@ -57,6 +63,12 @@ class Solution:
     message: str = ""
     gap: float = 0.0
     duals: Array | None = None
+    bound: float = -np.inf
+
+
+def told_bound(value: float) -> float:
+    """A bound as a solver tells it; -inf where the number stands for none: NaN, infinity, or as large as what solvers take for it."""
+    return float(value) if abs(value) < INFINITE else -np.inf
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling, told_bound
 from dcembed.solvers.edited_program import EditedProgram
 
 _STATUS = {
@@ -79,7 +79,10 @@ class ClarabelSession(EditedProgram):
         status = _STATUS.get(message, SolveStatus.FAILED)
         x = np.array(answer.x)
         usable = status in _WITH_POINT and bool(np.isfinite(x).all())
-        return Solution(status, x if usable else None, message, duals=self._duals(np.array(answer.z)) if usable else None)
+        if not usable:
+            return Solution(status, None, message)
+        bound = told_bound(answer.obj_val_dual + self._offset) if status is SolveStatus.OPTIMAL else -np.inf
+        return Solution(status, x, message, duals=self._duals(np.array(answer.z)), bound=bound)
 
     def _duals(self, z: Array) -> Array:
         """Multipliers of the rows out of those of the conic form."""

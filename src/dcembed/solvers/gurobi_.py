@@ -21,7 +21,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError, NoBackendError, SolverLimitError
 from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, told_bound
 
 _STATUS = {
     GRB.OPTIMAL: SolveStatus.OPTIMAL,
@@ -328,7 +328,12 @@ def _solution(model: gp.Model, num_columns: int) -> Solution:
     # A point of an unfinished continuous problem need not be feasible; an incumbent of a mixed-integer one is.
     usable = status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE) or bool(model.IsMIP)
     if not usable or model.SolCount == 0:
-        return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message)
+        return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message, bound=_bound(model))
     x = np.array(model.getAttr(GRB.Attr.X, model.getVars()[:num_columns]))
     gap = float(model.MIPGap) if model.IsMIP else 0.0
-    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap)
+    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap, bound=_bound(model))
+
+
+def _bound(model: gp.Model) -> float:
+    """Gurobi's bound: of a mixed-integer program always, of others at an optimum."""
+    return told_bound(model.ObjBound) if model.IsMIP or model.Status == GRB.OPTIMAL else -np.inf

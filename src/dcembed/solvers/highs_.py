@@ -21,7 +21,7 @@ from highspy import cb
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over, told_bound
 from dcembed.solvers.threads import leave_behind
 
 # How often the waiting thread looks at the clock and the interrupt flag, and how long HiGHS may take to notice them
@@ -206,7 +206,7 @@ class HighsSession:
             solution = _solution(highs, bool(self._integer.any()))
         if solution.status is SolveStatus.INTERRUPTED and not limits.interrupted():
             # It was the clock of this thread that stopped HiGHS.
-            return Solution(SolveStatus.TIME_LIMIT, None, solution.message)
+            return replace(solution, status=SolveStatus.TIME_LIMIT)
         return solution
 
 
@@ -281,7 +281,13 @@ def _solution(highs: highspy.Highs, is_mip: bool) -> Solution:
     if x is None and status is SolveStatus.OPTIMAL:
         status = SolveStatus.FAILED
     if is_mip:
-        return Solution(status, x, message, float(highs.getInfo().mip_gap))
+        return Solution(status, x, message, float(highs.getInfo().mip_gap), bound=_bound(highs))
     # HiGHS counts multipliers of upper sides as negative.
     duals = -np.array(highs.getSolution().row_dual) if status is SolveStatus.OPTIMAL else None
     return Solution(status, x, message, duals=duals)
+
+
+def _bound(highs: highspy.Highs) -> float:
+    """The dual bound of a mixed-integer program, of whose relaxation HiGHS says zero."""
+    info = highs.getInfo()
+    return told_bound(info.mip_dual_bound) if info.valid and not highs.getOptionValue("solve_relaxation")[1] else -np.inf

@@ -19,7 +19,7 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.derive import derive
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling
+from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling, told_bound
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
@@ -73,7 +73,14 @@ class PiqpSession(EditedProgram):
         duals = np.zeros(self._row_lb.size)
         equal, bounded = self._kinds()
         duals[equal], duals[bounded] = answer["y"], answer["z"]
-        return Solution(status, x if usable else None, name, duals=duals if status is SolveStatus.OPTIMAL else None)
+        if status is not SolveStatus.OPTIMAL:
+            return Solution(status, x if usable else None, name)
+        return Solution(status, x if usable else None, name, duals=duals, bound=told_bound(float(answer["dual"]) + self._constant()))
+
+    def _constant(self) -> float:
+        """What PIQP is not told of the objective: its constant, and what the columns without room add to it."""
+        held = np.where(self._free(), 0.0, self._lb)
+        return self._offset + float(self._cost @ held + 0.5 * held @ (self._quadratic @ held))
 
     def _kinds(self) -> tuple[Array, Array]:
         """Which rows are equalities, and which are other rows with a side."""
@@ -134,7 +141,7 @@ class PiqpSession(EditedProgram):
 
 
 def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, Array]:
-    """Solve `PiqpSession._problem`: PIQP's status name, its point, and the multipliers of equalities and other rows."""
+    """Solve `PiqpSession._problem`: PIQP's status name, its point, the multipliers of equalities and other rows, and its dual objective."""
     solver = piqp.SparseSolver() if sp.issparse(problem["P"]) else piqp.DenseSolver()
     for name, value in settings.items():
         setattr(solver.settings, name, value)
@@ -142,7 +149,8 @@ def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, 
     status = solver.solve()
     found = solver.result
     # What PIQP returns are views into the solver.
-    return {"status": np.array(status.name), "x": np.array(found.x), "y": np.array(found.y), "z": np.array(found.z_u) - np.array(found.z_l)}
+    multipliers = {"y": np.array(found.y), "z": np.array(found.z_u) - np.array(found.z_l)}
+    return {"status": np.array(status.name), "x": np.array(found.x), "dual": np.array(found.info.dual_obj), **multipliers}
 
 
 def _check_settings(options: Mapping[str, object]) -> dict[str, object]:

@@ -115,7 +115,8 @@ class RemoteSession:
                 self._worker.send(Message("stop", {"number": self._number}))
             if now > asked + GRACE_SECONDS:
                 self._lose()
-                return Message("solution", {"status": SolveStatus.INTERRUPTED.name, "message": f"{self._backend} was ended", "gap": 0.0})
+                ended = {"status": SolveStatus.INTERRUPTED.name, "message": f"{self._backend} was ended", "gap": 0.0, "bound": -np.inf}
+                return Message("solution", ended)
             try:
                 message = self._worker.receive(POLL_SECONDS)
             except queue.Empty:
@@ -137,7 +138,8 @@ def _solution(message: Message, limits: Limits) -> Solution:
     if status is SolveStatus.INTERRUPTED and not limits.interrupted():
         # There, the end of the time is a request to stop like any other.
         status = SolveStatus.TIME_LIMIT
-    return Solution(status, arrays.get("x"), str(values["message"]), float(str(values["gap"])), arrays.get("duals"))
+    gap, bound = float(str(values["gap"])), float(str(values["bound"]))
+    return Solution(status, arrays.get("x"), str(values["message"]), gap, arrays.get("duals"), bound)
 
 
 def _error(values: Mapping[str, object]) -> Exception:

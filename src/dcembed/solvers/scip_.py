@@ -25,7 +25,7 @@ from dcembed.program.cones import square_root
 from dcembed.program.derive import relaxed
 from dcembed.program.indicators import settled_rows
 from dcembed.program.program import Program
-from dcembed.solvers.base import Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over
+from dcembed.solvers.base import INFINITE, Limits, SessionOptions, Solution, SolverFailure, SolveStatus, calling, hand_over, told_bound
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.piqp_ import PiqpSession
 from dcembed.solvers.threads import ReusedThreads, leave_behind
@@ -35,7 +35,6 @@ POLL_SECONDS = 0.05
 MAX_ROOT_COLUMNS = 500
 # How long SCIP may take to stop when it is asked to.
 GRACE_SECONDS = 0.6
-INFINITY = 1e20
 FEASIBILITY_TOL = 1e-9
 
 # SCIP counts the threads in which it has seen a nonlinear problem and crashes at the 65th, so threads are used again.
@@ -230,7 +229,7 @@ def _solve(model: pyscipopt.Model, columns: list[Any], limits: Limits) -> Soluti
     with calling("SCIP"):
         solution = _solution(model, columns)
     if solution.status is SolveStatus.INTERRUPTED and not limits.interrupted():
-        return Solution(SolveStatus.TIME_LIMIT, None, solution.message)
+        return replace(solution, status=SolveStatus.TIME_LIMIT)
     return solution
 
 
@@ -300,12 +299,15 @@ def _report_solutions(model: pyscipopt.Model, columns: list[Any]) -> _Reports:
 def _solution(model: pyscipopt.Model, columns: list[Any]) -> Solution:
     message = model.getStatus()
     status = _STATUS.get(message, SolveStatus.FAILED)
-    if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED) or model.getNSols() == 0:
-        return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message)
+    if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
+        return Solution(status, None, message)
+    bound = told_bound(model.getDualbound())
+    if model.getNSols() == 0:
+        return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message, bound=bound)
     best = model.getBestSol()
     x = np.array([model.getSolVal(best, column) for column in columns])
     gap = float(model.getGap()) if model.getNIntVars() + model.getNBinVars() > 0 else 0.0
-    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap)
+    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap, bound=bound)
 
 
 def _row(matrix: sp.csr_array, i: int, columns: list[Any]) -> Any:
@@ -362,7 +364,7 @@ def _add_terms(model: pyscipopt.Model, row: Any, matrix: sp.csr_array, i: int, c
 
 
 def _limit(value: float) -> float | None:
-    return float(value) if abs(value) < INFINITY else None
+    return float(value) if abs(value) < INFINITE else None
 
 
 def _set_options(model: pyscipopt.Model, options: Mapping[str, object]) -> None:

@@ -141,7 +141,7 @@ def _solve(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Array]) -
     )
     solution = _session(desk).solve(limits, arrays.get("start"), values["relax"])
     found = {"x": solution.x, "duals": solution.duals}
-    head = {"status": solution.status.name, "message": solution.message, "gap": float(solution.gap)}
+    head = {"status": solution.status.name, "message": solution.message, "gap": float(solution.gap), "bound": float(solution.bound)}
     return Message("solution", head, {name: np.asarray(array) for name, array in found.items() if array is not None})
 
 

@@ -200,6 +200,7 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     outcome = _run(here, firmed(carried, progress, turn), turn, settled)
     if not is_new:
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
+    here.journal.reach(steps.start, outcome.best)
     here.scout.hear_end(outcome.point.w)
     if here.columns is not None:
         here.columns.hear(outcome.point)
