@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,7 +89,7 @@ def _layers(rng: np.random.Generator, num_inputs: int) -> tuple[list[np.ndarray]
     sizes = [num_inputs, *widths, int(rng.integers(1, 3))]
     # Small and large weights: what a binary leaks depends on the ranges of the units.
     scale = 10.0 ** rng.uniform(-0.5, 1.0)
-    weights = [rng.normal(size=(b, a)) * scale / np.sqrt(a) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    weights = [rng.normal(size=(b, a)) * scale / np.sqrt(a) for a, b in pairwise(sizes)]
     return weights, [rng.normal(size=b) * 0.5 * scale for b in sizes[1:]]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
+
 from dcembed.arrays import Array
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth

@@ -6,58 +6,37 @@ What the solver proves in its time is a bound, less a margin for the tolerances 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.bounds.exact_lp import bound_minimum
+from dcembed.bounds.exact_solver import bound_linear, choose_solver, is_moderate, loosened, solve_strictly, without_tiny
 from dcembed.bounds.exact_units import Limited, limit_units, tighten_units, with_cutoff
 from dcembed.embedded.big_m import BigM, build_big_m
 from dcembed.embedded.point import Point
-from dcembed.errors import DcembedError
 from dcembed.network.activations import RELU
-from dcembed.options import Options
-from dcembed.program.program import Program
 from dcembed.run.clock import RunEnded
 from dcembed.run.journal import Journal
 from dcembed.run.starts import measure_start
-from dcembed.solvers import choose_backend
-from dcembed.solvers.base import Backend, SessionOptions, Solution, SolveStatus
-from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.solvers.base import Backend, Limits, Solution, SolveStatus
 from dcembed.tolerances import SETTLED_TOL
 
-# Open units that it is worthwhile to tighten the bounds of, and that are worthwhile to encode then.
-MAX_UNITS, MAX_OPEN = 2000, 200
+# Hidden units of all evaluations that are looked at, open ones that linear programs tighten, and open ones that are encoded then.
+MAX_UNITS, MAX_TIGHTENED, MAX_OPEN = 20_000, 1000, 200
+# The largest size of a unit; where the host is curved, squares of predictions go into it.
+MAX_SIZE, MAX_CURVED_SIZE = 1e5, 1e4
 # Tightening takes at most this share of the time.
 TIGHTEN_SHARE = 0.2
-# Points that are worse than the best one by this, relative to its objective, are left out of the bounds of units.
+# Points that are worse than the best one by more than this, relative to its objective, are left out of the bounds of units.
 CUTOFF_SLACK = 1e-6
-# Solvers are asked for this share of the gap: the margin needs its part.
+# Solvers are asked for this share of the gap: the margin of the bound needs its part.
 GAP_SHARE = 0.5
-# What a bound loses to the tolerances of its solver, relative to max(1, |bound|).
-MARGIN = 1e-7
-
-# As exact as each solver goes. The default of 1e-6 lets a unit that is off have a millionth of its range, and less than the whole tree
-# is searched then.
-STRICT: Mapping[str, Mapping[str, object]] = {
-    "highs": {
-        "primal_feasibility_tolerance": 1e-9,
-        "dual_feasibility_tolerance": 1e-9,
-        "mip_feasibility_tolerance": 1e-9,
-        "mip_abs_gap": 1e-9,
-        "small_matrix_value": 1e-12,
-    },
-    "scip": {"numerics/feastol": 1e-9, "numerics/dualfeastol": 1e-9},
-    "gurobi": {"FeasibilityTol": 1e-9, "OptimalityTol": 1e-9, "IntFeasTol": 1e-9, "MIPGapAbs": 1e-9},
-}
 
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """The best feasible point, if there is one, and the objective beyond which nothing is looked at."""
+    """The best feasible point, if there is one, and the objective above which bounds of units hold for no point."""
 
     point: Point | None
     cutoff: float
@@ -68,87 +47,88 @@ def prove_exactly(journal: Journal, budget: float) -> bool:
 
     The bound is certified in the journal, and every point that the solver meets is offered to it.
     """
-    program, deadline = journal.arguments.minimized, time.monotonic() + budget
+    deadline, known = time.monotonic() + budget, _known(journal)
     if not _is_encodable(journal):
         return False
-    known = _known(journal)
-    restricted = program if known.point is None else with_cutoff(program, known.point.x, known.cutoff)
     try:
-        limited = limit_units(restricted, journal.arguments.embeddings, journal.clock.check)
+        limited = _limit(journal, known, deadline)
     except RunEnded:
         return False
-    if not limited.is_finite or limited.num_open > MAX_UNITS:
+    if limited is None:
         return False
-    left = min(deadline - time.monotonic(), journal.clock.limits().seconds)
-    limited = tighten_units(limited, TIGHTEN_SHARE * left, lambda: journal.clock.ended() is not None, journal.arguments.options.seed)
-    if limited.num_open > MAX_OPEN:
-        return False
-    encoded = build_big_m(program, journal.arguments.embeddings, limited.bounds, 0.0)
-    backend = _choose_backend(encoded.program, journal.arguments.options)
-    if backend is None:
+    encoded = _encode(journal, limited)
+    backend = choose_solver(encoded.program, journal.arguments.options)
+    if backend is None or not is_moderate(encoded.program):
         return False
     _prove(journal, limited, encoded, backend, known, deadline)
     return True
 
 
 def _is_encodable(journal: Journal) -> bool:
-    """Whether there is an exact encoding of the problem that solvers take: units are ReLUs, and the objective is convex."""
-    networks = [embedding.network for embedding in journal.arguments.embeddings]
-    return journal.arguments.minimized.concave is None and all(set(network.activations) <= {RELU} for network in networks)
+    """Whether there is an exact encoding of the problem that solvers take: not too many units, all ReLUs, and a convex objective."""
+    embeddings = journal.arguments.embeddings
+    num_units = sum(embedding.num_evaluations * embedding.network.num_hidden for embedding in embeddings)
+    all_relu = all(set(embedding.network.activations) <= {RELU} for embedding in embeddings)
+    return journal.arguments.minimized.concave is None and all_relu and num_units <= MAX_UNITS
 
 
 def _known(journal: Journal) -> _Known:
-    incumbent = journal.incumbent
-    if incumbent.point is None or not incumbent.is_feasible:
+    point = journal.incumbent.point if journal.incumbent.is_feasible else None
+    if point is None:
         return _Known(None, np.inf)
-    objective = incumbent.point.objective
-    return _Known(incumbent.point, objective + CUTOFF_SLACK * max(1.0, abs(objective)))
+    return _Known(point, point.objective + CUTOFF_SLACK * max(1.0, abs(point.objective)))
 
 
-def _choose_backend(program: Program, options: Options) -> Backend | None:
-    """The user's solver where it searches trees for this class, else the first one that does; None where none is installed."""
-    # Solvers of convex problems tell no bound, and those of mixed-integer ones take them all.
-    kind = program.problem_class if program.problem_class.startswith("MI") else f"MI{program.problem_class}"
-    for name in (options.solver, None):
-        try:
-            return choose_backend(kind, name)
-        except DcembedError:
-            continue
-    return None
+def _limit(journal: Journal, known: _Known, deadline: float) -> Limited | None:
+    """Tight bounds of the units for all points that are no worse than the best one; None where the encoding is not worthwhile."""
+    arguments, clock = journal.arguments, journal.clock
+    program = arguments.minimized if known.point is None else with_cutoff(arguments.minimized, known.point.x, known.cutoff)
+    limited = limit_units(program, arguments.embeddings, clock.check)
+    if not limited.is_finite or limited.num_open > MAX_TIGHTENED:
+        return None
+    left = min(deadline - time.monotonic(), clock.limits().seconds)
+    limited = tighten_units(limited, TIGHTEN_SHARE * left, lambda: clock.ended() is not None, arguments.options.seed)
+    is_linear = arguments.minimized.problem_class in ("LP", "MILP")
+    fits = limited.largest <= (MAX_SIZE if is_linear else MAX_CURVED_SIZE)
+    return limited if fits and limited.num_open <= MAX_OPEN else None
+
+
+def _encode(journal: Journal, limited: Limited) -> BigM:
+    encoded = build_big_m(journal.arguments.minimized, limited.embeddings, limited.bounds, 0.0)
+    return replace(encoded, program=without_tiny(encoded.program, *_box(limited, encoded)))
+
+
+def _box(limited: Limited, encoded: BigM) -> tuple[Array, Array]:
+    """Bounds of all columns of the encoding; those of the host as they hold for points that are no worse than the best one."""
+    n, program = limited.lb.size, encoded.program
+    return np.concatenate([limited.lb, program.lb[n:]]), np.concatenate([limited.ub, program.ub[n:]])
 
 
 def _prove(journal: Journal, limited: Limited, encoded: BigM, backend: Backend, known: _Known, deadline: float) -> None:
     """Solve, offer every point, certify what is proved."""
-    options, n = journal.arguments.options, journal.arguments.minimized.num_columns
+    options, n = journal.arguments.options, limited.lb.size
 
     def offer(x: Array) -> None:
         journal.offer(measure_start(journal.embedded, journal.embedded.lower(x[:n])))
 
-    # The user's own options of a solver may end it at a bound that is none.
-    settings = SessionOptions(options.threads, options.seed, STRICT[backend.name])
-    with closing(LastingSession(encoded.program, Solver(backend, settings, journal.log.note))) as session:
-        limits = replace(journal.clock.limits(GAP_SHARE * options.gap_tol), on_solution=offer)
-        start = encoded.values(known.point.x) if known.point is not None else None
-        solution = session.solve(replace(limits, seconds=min(limits.seconds, deadline - time.monotonic())), start)
-        if solution.x is not None:
-            offer(solution.x)
-        # Another solver, where a licence ended, has its usual tolerances.
-        bound = _bound(solution, limited, encoded) if session.solver.backend is backend else -np.inf
+    def limits() -> Limits:
+        left = journal.clock.limits(GAP_SHARE * options.gap_tol)
+        return replace(left, seconds=min(left.seconds, deadline - time.monotonic()), on_solution=offer)
+
+    start = encoded.values(known.point.x) if known.point is not None else None
+    solution = solve_strictly(encoded.program, backend, options, limits(), start, journal.log.note)
+    if solution.x is not None:
+        offer(solution.x)
+    bound = bound_linear(solution, encoded.program, *_box(limited, encoded))
     if _contradicts(solution, bound, known):
-        journal.log.note(f"{backend.name}: {solution.message}: its bound is not used, as a feasible point is known that contradicts it.")
+        journal.log.note(f"{backend.name}: {solution.message}: that is not believed, a feasible point is known that contradicts it.")
+    elif solution.status is SolveStatus.INFEASIBLE:
+        relaxed = loosened(encoded.program)
+        again = solve_strictly(relaxed, backend, options, limits()) if relaxed is not None else Solution(SolveStatus.FAILED)
+        # What is infeasible by a hair may be a matter of tolerances.
+        journal.certify(np.inf if again.status is SolveStatus.INFEASIBLE else -np.inf)
     else:
         journal.certify(min(bound, known.cutoff))
-
-
-def _bound(solution: Solution, limited: Limited, encoded: BigM) -> float:
-    """What the solver has proved, less the margin; of a linear program, what its multipliers prove."""
-    bound, program, n = solution.bound, encoded.program, limited.lb.size
-    if program.problem_class == "LP" and solution.duals is not None:
-        lb, ub = np.concatenate([limited.lb, program.lb[n:]]), np.concatenate([limited.ub, program.ub[n:]])
-        proved = bound_minimum(program, program.cost, solution.duals, lb, ub) + program.offset
-        # Columns without end leave the word of the solver.
-        bound = proved if np.isfinite(proved) else bound
-    return bound - MARGIN * max(1.0, abs(bound)) if np.isfinite(bound) else -np.inf
 
 
 def _contradicts(solution: Solution, bound: float, known: _Known) -> bool:

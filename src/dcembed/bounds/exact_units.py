@@ -54,6 +54,16 @@ class Limited:
         return all(np.isfinite(low).all() and np.isfinite(high).all() for stages in self.bounds for low, high in stages)
 
     @property
+    def largest(self) -> float:
+        """The size of the largest pre-activation, or of a bounded column that the networks predict or are evaluated at."""
+        sizes = [np.abs(end).max(initial=0.0) for stages in self.bounds for ends in stages for end in ends]
+        used = [np.concatenate([e.outputs.reshape(-1), e.affine_inputs(self.lb.size).coefficients.indices]) for e in self.embeddings]
+        for columns in used:
+            ends = np.concatenate([self.lb[columns], self.ub[columns]])
+            sizes.append(np.abs(ends[np.isfinite(ends)]).max(initial=0.0))
+        return float(max(sizes, default=0.0))
+
+    @property
     def open_width(self) -> float:
         """The ranges of all open units together."""
         return sum(float(np.where((low < 0) & (high > 0), high - low, 0.0).sum()) for stages in self.bounds for low, high in stages)

@@ -50,9 +50,7 @@ def default_bounds(program: Program, embeddings: Sequence[Embedding], check: Cal
     return bounds
 
 
-def build_big_m(
-    program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL
-) -> BigM:
+def build_big_m(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL) -> BigM:
     """The encoding with its binaries, as one program without embeddings; bounds that cross zero by more than `settled_tol` need one."""
     encoding = encode(program, embeddings, bounds, settled_tol)
     unit, cut = encoding.open_columns()

@@ -115,9 +115,7 @@ class Encoding:
         return point
 
 
-def encode(
-    program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL
-) -> Encoding:
+def encode(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL) -> Encoding:
     """Write all evaluations as columns and equalities.
 
     `bounds` are those of their pre-activations. One that crosses zero by `settled_tol` or less leaves a unit's sign settled; at 0 the
