@@ -21,6 +21,9 @@ CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["import
 FORBIDDEN = [
     ("layers", "network", "dcembed.program"),
     ("layers", "run", "dcembed.engine"),
+    ("layers", "run", "dcembed.bounds"),
+    ("layers", "bounds", "dcembed.engine"),
+    ("layers", "bounds", "dcembed.baselines"),
     ("layers", "embedded", "dcembed.options"),
     ("hosts", "program", "dcembed.network"),
     ("hosts", "program", "dcembed.embedded"),

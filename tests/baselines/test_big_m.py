@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dcembed
-from dcembed import AffineInputs, Embedding, Program, Status
+from dcembed import Embedding, Program, Status
 from dcembed.baselines import big_m, obbt
-from dcembed.baselines.big_m import build_big_m, default_bounds
+from dcembed.embedded.big_m import default_bounds
 from dcembed.embedded.verify import predict
 from dcembed.errors import MissingBoundError
 from dcembed.network.network import preactivations
@@ -106,20 +106,6 @@ def test_sizes_are_those_of_the_bounds():
     assert result.sizes.added_binaries == num_open
     assert result.sizes.added_columns == 3 * num_open + num_positive
     assert result.sizes.added_rows == 3 * num_open + num_positive + 1
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_true_points_are_points_of_the_encoding(seed):
-    rng = np.random.default_rng(seed)
-    network, k = random_mlp(seed, (3, 7, 5, 2)), 4
-    n = 2 + 2 * k
-    matrix = np.hstack([rng.normal(size=(3 * k, 2)), np.zeros((3 * k, 2 * k))])
-    embedding = Embedding(network, AffineInputs(matrix, rng.normal(size=(k, 3))), 2 + np.arange(2 * k).reshape(k, 2))
-    free = np.full(2 * k, np.inf)
-    program = Program(np.zeros(n), lb=np.concatenate([[-1.0, -1.0], -free]), ub=np.concatenate([[1.0, 1.0], free]))
-    encoded = build_big_m(program, [embedding], default_bounds(program, [embedding]))
-    for w in rng.uniform(-1, 1, (20, n)):
-        assert dcembed.verify(encoded.program, (), encoded.values(predict([embedding], w))).violation < 1e-9
 
 
 def test_bounds_that_are_given_are_used():

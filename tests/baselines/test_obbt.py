@@ -10,7 +10,7 @@ import pytest
 from benchmarks.problems.pooling import load_pooling_network, pooling_instance
 from dcembed import AffineInputs, Embedding, Program
 from dcembed.baselines import obbt
-from dcembed.baselines.big_m import build_big_m, default_bounds
+from dcembed.embedded.big_m import build_big_m, default_bounds
 from dcembed.network.network import preactivations
 from problems import quiet, random_mlp
 

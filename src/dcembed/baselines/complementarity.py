@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.encoding import Encoding, encode
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.embedded.unit_bounds import bound_evaluations, column_box

@@ -20,14 +20,14 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.baselines import big_m
-from dcembed.baselines.encoding import encode
 from dcembed.baselines.input_sets import InputSet, digest, find_input_sets, network_key
 from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.encoding import encode
 from dcembed.embedded.unit_bounds import StageBounds, bound_evaluations, check_finite, column_box
 from dcembed.network.network import Network
 from dcembed.options import Options
-from dcembed.program.derive import add_rows, keep_rows
+from dcembed.program.derive import keep_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
@@ -264,18 +264,12 @@ def _relaxation(network: Network, inputs: InputSet, offset: Array, bounds: list[
     matrix = np.hstack([inputs.matrix, np.zeros((network.num_inputs, width))])
     embedding = Embedding(cut, AffineInputs(matrix, offset), n + np.arange(width))
     encoding = encode(host, [embedding], [[(low[None], high[None]) for low, high in bounds]])
-    unit, cut_off = encoding.open_columns()
-    row = np.arange(unit.size)
-    # z / U + s / (-L) <= 1, multiplied by the larger of the two.
-    upper, lower = encoding.ub[unit], encoding.ub[cut_off]
-    size = np.maximum(upper, lower)
-    both = np.concatenate([size / upper, size / lower]), (np.tile(row, 2), np.concatenate([unit, cut_off]))
-    triangle = sp.csr_array(both, shape=(unit.size, encoding.num_columns))
-    units = encoding.program_with_units()
-    stages = keep_rows(units, np.arange(units.num_rows - width))
-    relaxation = add_rows(stages, triangle, np.full(unit.size, -np.inf), size)
+    relaxation = encoding.relaxation()
+    # Their rows go, which are the last ones before the triangles.
+    first = host.num_rows + encoding.rows.shape[0] - width
+    kept = np.delete(np.arange(relaxation.num_rows), np.arange(first, first + width))
     # Their own columns are fixed at zero here, so their coefficients do no harm.
-    return relaxation, sp.csr_array(-encoding.rows[-width:]), encoding.constant[-width:]
+    return keep_rows(relaxation, kept), sp.csr_array(-encoding.rows[-width:]), encoding.constant[-width:]
 
 
 def _load(cache: Path | None, name: str) -> _Tightened | None:

@@ -17,20 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.baselines.big_m import default_bounds
-from dcembed.baselines.encoding import Encoding, encode
 from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
+from dcembed.embedded.big_m import default_bounds
 from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.encoding import Encoding, encode
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point, measure_plainly
 from dcembed.embedded.verify import predict
 from dcembed.errors import InputError
 from dcembed.options import Options
-from dcembed.program.derive import add_rows
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
@@ -108,7 +106,7 @@ class _Walker:
         self.unit, self._cut = self._encoding.open_columns()
         self._passes = _stages(self._encoding)
         self.failure = Status.NUMERICAL_ERROR
-        relaxation = _relaxation(self._encoding)
+        relaxation = self._encoding.relaxation()
         solver = Solver(
             choose_backend(relaxation.problem_class, recorder.options.solver), recorder.session_options, recorder.journal.log.note
         )
@@ -212,12 +210,3 @@ def _stages(encoding: Encoding) -> list[Array]:
             numbers[index].append(first + np.arange(size))
             first += size
     return [np.concatenate(own) for own in numbers]
-
-
-def _relaxation(encoding: Encoding) -> Program:
-    """The encoding with z / U + s / -L <= 1 in the place of binaries."""
-    unit, cut = encoding.open_columns()
-    row = np.arange(unit.size)
-    entries = np.concatenate([1.0 / encoding.ub[unit], 1.0 / encoding.ub[cut]]), (np.tile(row, 2), np.concatenate([unit, cut]))
-    triangle = sp.csr_array(entries, shape=(unit.size, encoding.num_columns))
-    return add_rows(encoding.program_with_units(), triangle, np.full(unit.size, -np.inf), np.ones(unit.size))

@@ -86,6 +86,18 @@ class Encoding:
         n = self.program.num_columns
         return add_rows(add_columns(self.program, self.lb[n:], self.ub[n:]), self.rows, self.constant, self.constant)
 
+    def relaxation(self) -> Program:
+        """The same with z / U + s / (-L) <= 1 for each open unit: what is left of its binary's rows without the binary.
+
+        These are the last rows, each multiplied by the larger of U and -L.
+        """
+        unit, cut = self.open_columns()
+        upper, lower = self.ub[unit], self.ub[cut]
+        size = np.maximum(upper, lower)
+        entries = np.concatenate([size / upper, size / lower]), (np.tile(np.arange(unit.size), 2), np.concatenate([unit, cut]))
+        triangle = sp.csr_array(entries, shape=(unit.size, self.num_columns))
+        return add_rows(self.program_with_units(), triangle, np.full(unit.size, -np.inf), size)
+
     def open_columns(self) -> tuple[Array, Array]:
         """Columns of z and s of the open units, each of shape (number of open units,)."""
         stages = [stage for stages in self.units for stage in stages]
@@ -103,9 +115,13 @@ class Encoding:
         return point
 
 
-def encode(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds]) -> Encoding:
-    """Write all evaluations as columns and equalities; `bounds` are those of their pre-activations."""
-    units, size = _number_columns(program.num_columns, bounds)
+def encode(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[StageBounds], settled_tol: float = SETTLED_TOL) -> Encoding:
+    """Write all evaluations as columns and equalities.
+
+    `bounds` are those of their pre-activations. One that crosses zero by `settled_tol` or less leaves a unit's sign settled; at 0 the
+    encoding is exact.
+    """
+    units, size = _number_columns(program.num_columns, bounds, settled_tol)
     rows, constants = [], []
     for embedding, stages in zip(embeddings, units, strict=True):
         inputs = embedding.affine_inputs(program.num_columns)
@@ -122,13 +138,13 @@ def encode(program: Program, embeddings: Sequence[Embedding], bounds: Sequence[S
     return Encoding(program, embeddings, units, stacked, np.concatenate([np.zeros(0), *constants]), lb, ub)
 
 
-def _number_columns(first: int, bounds: Sequence[StageBounds]) -> tuple[list[list[Units]], int]:
+def _number_columns(first: int, bounds: Sequence[StageBounds], settled_tol: float) -> tuple[list[list[Units]], int]:
     units = []
     for stages in bounds:
         numbered = []
         for lb, ub in stages:
-            exists = ub > SETTLED_TOL
-            open_ = exists & (lb < -SETTLED_TOL)
+            exists = ub > settled_tol
+            open_ = exists & (lb < -settled_tol)
             unit = np.full(lb.shape, -1, dtype=np.int64)
             unit[exists] = first + np.arange(exists.sum())
             first += int(exists.sum())
