@@ -1,6 +1,7 @@
 """Trained neural networks inside optimization models, without activation binaries."""
 
 from dcembed.embedded import AffineInputs, Embedding, Verification, verify
+from dcembed.engine.prove import prove
 from dcembed.engine.solve import solve
 from dcembed.errors import DcembedError
 from dcembed.importers import load_network, save_network
@@ -29,6 +30,7 @@ __all__ = [
     "__version__",
     "build_mlp",
     "load_network",
+    "prove",
     "save_network",
     "solve",
     "split_quadratic",

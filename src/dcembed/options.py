@@ -21,6 +21,8 @@ DECOMPOSITIONS = ("auto", "local", "global")
 SEARCHES = ("patient", "until-limit", "converge")
 
 PROOFS = (False, "auto", True)
+# A search that a proof follows has this share of the time limit.
+SEARCH_SHARE = 0.4
 # With prove="auto" the bound may take so many times as long as the search took, and so many seconds in any case.
 PROOF_SHARE, PROOF_SECONDS = 1.0, 1.0
 
@@ -196,6 +198,11 @@ class Options:
     def num_starts(self) -> int | None:
         """Starts at most, None for no limit."""
         return NUM_STARTS if self.max_starts is None and self.search == "converge" else self.max_starts
+
+    @property
+    def search_seconds(self) -> float:
+        """Seconds that a search may take: with a proof to follow not all of the time limit."""
+        return self.time_limit if not self.prove else SEARCH_SHARE * self.time_limit
 
     def proof_seconds(self, searched: float) -> float:
         """Seconds that a bound may take after a search of so many; the time limit holds besides."""

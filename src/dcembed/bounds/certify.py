@@ -9,6 +9,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder
+from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import build_relaxation
 from dcembed.bounds.tree import Branching, branch
@@ -21,22 +22,60 @@ from dcembed.solvers.failover import Solver
 
 # Boxes whose bound is this share of the gap tolerance from the best point are of no interest: the gap is closed then, with some room.
 CLOSED_SHARE = 0.9
+# The share of the time that a mixed-integer solver has for a small network, of no more than so many seconds.
+FIRST_SHARE, LONGEST = 0.5, 1200.0
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
 
-def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Array | None = None) -> None:
-    """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so."""
+def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, prices: Array | None = None) -> None:
+    """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so.
+
+    Parameters
+    ----------
+    box
+        Bounds of the columns of the host.
+    prices
+        What the rows of the host and the restrictions are worth, shape (m + s,), where somebody knows.
+    """
     try:
-        with _opened(journal, box, solver, clock) as here:
-            root = here.bounder.solve(box)
-            _write(journal, root.bound)
-            for root in cut_hull(here.bounder, journal, root, here.cutoff, hint):
-                _write(journal, root.bound)
-            for bound in branch(here, root):
-                _write(journal, bound)
+        with journal.log.working("proving a bound"):
+            _certify(journal, box, solver, clock, prices)
     except RunEnded:
         pass
+    except MemoryError:
+        journal.log.note("out of memory in the proof of a bound.")
+
+
+def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, prices: Array | None) -> None:
+    with _opened(journal, box, solver, clock) as here:
+        root = here.bounder.solve(box)
+        _write(journal, root.bound, "relaxation")
+        if journal.is_closed:
+            return
+        _prove_exactly(journal, clock, FIRST_SHARE)
+        if journal.is_closed:
+            return
+        for root in cut_hull(here.bounder, journal, root, here.cutoff, _fixed(here, prices)):
+            _write(journal, root.bound, f"{here.bounder.cuts.number} cuts")
+        for number, bound in enumerate(branch(here, root)):
+            _write(journal, bound, f"{number} boxes")
+
+
+def _prove_exactly(journal: Journal, clock: Clock, share: float) -> None:
+    """Hand a small network to a mixed-integer solver."""
+    seconds = share * min(clock.limits().seconds, LONGEST)
+    with journal.limited_to(seconds):
+        prove_exactly(journal, seconds)
+
+
+def _fixed(here: Branching, prices: Array | None) -> Array | None:
+    """Prices of the rows that are the same on every box."""
+    if prices is None:
+        return None
+    embedded = here.journal.embedded
+    rows, restrictions = np.split(prices, [embedded.host.num_rows])
+    return np.concatenate([rows, restrictions[embedded.restrictions.indicator < 0]])
 
 
 def cutoff(journal: Journal) -> float:
@@ -55,8 +94,8 @@ def _opened(journal: Journal, box: Box, solver: Solver, clock: Clock) -> Iterato
         yield Branching(bounder, journal, host, lambda: cutoff(journal))
 
 
-def _write(journal: Journal, bound: float) -> None:
-    journal.certify(rounded(journal.embedded, bound))
+def _write(journal: Journal, bound: float, words: str) -> None:
+    journal.certify(rounded(journal.embedded, bound), words)
 
 
 def rounded(embedded: EmbeddedProgram, bound: float) -> float:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from dcembed.arrays import Array
+from dcembed.bounds.certify import certify
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.loop import search
@@ -42,14 +44,26 @@ def solve(
     A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
     """
     arguments = read_arguments(program, embeddings, start, options)
-    with open_journal(arguments, arguments.options.switches) as journal:
-        problem = build_problem(journal.embedded, arguments.options, lambda: journal.clock.ended() is not None)
-        _announce(problem, journal)
-        ending = search(problem, journal)
+    chosen = arguments.options
+    with open_journal(arguments, chosen.switches) as journal:
+        problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
+        announce(problem, journal)
+        prove = partial(_prove, problem, journal) if chosen.prove else None
+        with journal.limited_to(chosen.search_seconds):
+            ending = search(problem, journal, prove)
+        if prove is not None:
+            prove(chosen.proof_seconds(journal.clock.seconds), ending.prices)
     return journal.result(ending.status, reason=ending.reason)
 
 
-def _announce(problem: Problem, journal: Journal) -> None:
+def _prove(problem: Problem, journal: Journal, seconds: float, prices: Array | None) -> None:
+    """Improve the bound for so many seconds."""
+    if not journal.is_closed:
+        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), prices)
+
+
+def announce(problem: Problem, journal: Journal) -> None:
+    """Show what is to be solved, and how."""
     epigraph, options = problem.subproblem.epigraph, problem.options
     models = (*(["tangents"] if problem.has_tangents else []), options.formulation, options.decomposition)
     method = f"penalty convex-concave procedure, {' + '.join(models)}"

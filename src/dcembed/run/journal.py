@@ -120,6 +120,16 @@ class Journal:
         is_better = point is not None and self.incumbent.accepts(point) and point.objective < best
         self._reached[start] = point.objective if point is not None and is_better else best
 
+    @contextmanager
+    def limited_to(self, seconds: float) -> Iterator[None]:
+        """Let a part of the run take no more than so many seconds."""
+        whole = self.clock
+        self.clock = whole.part(seconds)
+        try:
+            yield
+        finally:
+            self.clock = whole
+
     def certify(self, bound: float, message: str = "") -> None:
         """A proof that no feasible point has a smaller objective, all being minimized; inf proves that there is none.
 

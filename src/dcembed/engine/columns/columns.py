@@ -53,6 +53,14 @@ class Columns:
             self._state = hear(self._task, self._state, point.w)
             self._best = best_of((self._best, point), self._task.problem.options.feasibility_tol)
 
+    @property
+    def prices(self) -> Array:
+        """What the linking rows are worth in the relaxed master: of all rows of the host and all restrictions, shape (m + s,)."""
+        embedded, blocks = self._task.layout.embedded, self._task.layout.blocks
+        prices = np.zeros(embedded.host.num_rows + embedded.restrictions.num_restrictions)
+        prices[np.concatenate([blocks.linking_rows, embedded.host.num_rows + blocks.linking_restrictions])] = self._state.exact
+        return prices
+
     def next(self) -> Array | None:
         """A further start, by its kept columns; None where nothing is found."""
         self._num_calls += 1

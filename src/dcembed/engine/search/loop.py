@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -33,6 +33,8 @@ from dcembed.run.starts import measure_start
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
 # many as it needs.
 PROBE_STEPS, NUM_OTHERS = 30, 3
+# Where a bound is asked for, it is tried to close the gap after so many starts, for this share of the time so far or so many seconds.
+ATTEMPTS, ATTEMPT_SHARE, ATTEMPT_SECONDS = (2, 8), 0.5, 0.5
 # The same where points of blocks are combined; and every so manieth start is not such a combination then.
 NUM_COMBINED, SCOUTED = 12, 8
 # After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
@@ -71,16 +73,23 @@ class Search:
         return bool(self.problem.embedded.integer.any())
 
 
-def search(problem: Problem, journal: Journal) -> Ending:
-    """Run from start after start until one of the endings is reached."""
+def search(problem: Problem, journal: Journal, attempt: Callable[[float, Array | None], None] | None = None) -> Ending:
+    """Run from start after start until one of the endings is reached.
+
+    `attempt` tries to prove, within some seconds and from prices of rows, that the best point is optimal; then the search is over.
+    """
     with _open(problem, journal) as here:
         progress = Progress(problem.options.max_iterations)
         while True:
+            if attempt is not None and len(progress.outcomes) in ATTEMPTS and progress.num_others:
+                attempt(max(ATTEMPT_SHARE * journal.clock.seconds, ATTEMPT_SECONDS), None if here.columns is None else here.columns.prices)
+                if journal.is_closed:
+                    return Ending(progress.status, f"the bound is reached after {len(progress.outcomes)} starts", is_final=True)
             turn = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock) or _next_turn(here, progress)
             if isinstance(turn, Ending) and not turn.is_final:
                 turn = _taking_up(progress, progress.max_steps) or turn
             if isinstance(turn, Ending):
-                return turn
+                return replace(turn, prices=None if here.columns is None else here.columns.prices)
             progress = _go(here, progress, turn)
 
 
