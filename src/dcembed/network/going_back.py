@@ -189,7 +189,8 @@ def _known(slope: Array, constant: Array) -> Planes:
 
 def lowest(planes: Planes, lb: Array, ub: Array) -> Array:
     """The least value of each function on its box, (k, q): below it, also in floating point."""
-    ends = np.minimum(planes.slope * lb[:, None, :], planes.slope * ub[:, None, :])
-    least = ends.sum(axis=2) + planes.constant
-    safe: Array = least - EPS * (lb.shape[1] + 4) * (np.abs(ends).sum(axis=2) + np.abs(planes.constant))
-    return safe
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = np.minimum(planes.slope * lb[:, None, :], planes.slope * ub[:, None, :])
+        least = ends.sum(axis=2) + planes.constant
+        safe: Array = least - EPS * (lb.shape[1] + 4) * (np.abs(ends).sum(axis=2) + np.abs(planes.constant))
+    return np.where(np.isnan(safe), -np.inf, safe)
