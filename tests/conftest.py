@@ -44,3 +44,21 @@ def _little_patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     """A run ends after a few fruitless starts; tests of what twenty of them bring are marked `patient`."""
     if request.node.get_closest_marker("patient") is None:
         monkeypatch.setattr("dcembed.engine.search.patience.MAX_FRUITLESS_STARTS", 2)
+
+
+@pytest.fixture
+def certifies(monkeypatch: pytest.MonkeyPatch):
+    """Has every run certify, at its end, a bound that lies so far below its best point, all being minimized; inf proves infeasibility."""
+    from dcembed.run.journal import Journal
+
+    ended = Journal.result
+
+    def certify(below: float) -> None:
+        def result(self: Journal, *arguments, **more):
+            best = self.incumbent.point
+            self.certify(np.inf if below == np.inf else best.objective - below)
+            return ended(self, *arguments, **more)
+
+        monkeypatch.setattr(Journal, "result", result)
+
+    return certify

@@ -67,6 +67,47 @@ def test_everything_is_written(folder, capsys):
     assert (folder / "a.png").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_bound_and_gap_are_written_and_said(folder, capsys, certifies, sense):
+    certifies(0.1)
+    command = SOLVE if sense > 0 else MILP
+    assert main([*command, "--quiet", "--prove=auto", "--solution", "a.json"]) == 0
+    assert main([*command, "--prove", "--time-limit", "60", "--solution", "a.sol", "--plot", "a.png", "--option", "max_starts=1"]) == 0
+    record = json.loads((folder / "a.json").read_text())
+    assert record["bound"] == pytest.approx(record["objective"] - 0.1 * sense)
+    assert record["gap"] == pytest.approx(0.1 / record["objective"])
+    assert [entry["bound"] for entry in record["bounds"]] == [record["bound"]]
+    assert 1 <= record["agreement"]["near_best"] <= record["agreement"]["starts"]
+    quiet, *log = capsys.readouterr().out.splitlines()
+    assert f", bound {record['bound']:.9g}, gap " in quiet
+    assert any(line.startswith("Bound  ") for line in log)
+    assert any(line.split()[-5:] == ["bound", "gap", "penalty", "step", "solver"] for line in log)
+    assert "# Bound = " in (folder / "a.sol").read_text()
+    assert main([*command, "--quiet", "--start", "a.sol", "--option", "max_iterations=0"]) == 0
+
+
+def test_a_closed_gap_is_optimal(folder, capsys, certifies):
+    certifies(1e-3)
+    assert main([*SOLVE, "--quiet", "--prove=auto"]) == 0
+    assert main([*SOLVE, "--quiet", "--prove=auto", "--gap-tol", "0.1"]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.startswith("LOCALLY_SOLVED")
+    assert second.startswith("OPTIMAL")
+
+
+def test_without_a_bound_the_files_say_that_nothing_is_known(folder):
+    assert main([*SOLVE, "--quiet", "--solution", "a.json"]) == 0
+    record = json.loads((folder / "a.json").read_text())
+    assert (record["bound"], record["gap"], record["bounds"]) == (None, None, [])
+
+
+def test_a_proof_of_infeasibility_is_exit_code_1(folder, capsys, certifies):
+    certifies(np.inf)
+    assert main([*SOLVE, "--quiet", "--prove", "--option", "max_iterations=0", "--option", "max_starts=1", "--solution", "a.json"]) == 1
+    assert capsys.readouterr().out.startswith("INFEASIBLE")
+    assert json.loads((folder / "a.json").read_text())["bounds"][0]["bound"] is None
+
+
 def test_quiet_is_one_line(folder, capsys):
     assert main([*SOLVE, "--quiet"]) == 0
     said = capsys.readouterr().out
@@ -107,6 +148,8 @@ def test_every_option_can_be_set(folder, capsys):
         "max_penalty": 1e7,
         "feasibility_tol": 1e-4,
         "objective_tol": 1e-5,
+        "prove": "auto",
+        "gap_tol": 1e-3,
         "tangents": False,
         "columns": False,
         "switches": False,
@@ -132,7 +175,7 @@ def test_embeddings_from_a_file(folder):
     assert json.loads((folder / "a.json").read_text())["objective"] == pytest.approx(0.3091189773, abs=1e-6)
 
 
-ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, solver, solver_options, threads, seed, verbose"
+ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, prove, gap_tol, solver, solver_options, threads, seed, verbose"
 
 MISTAKES = [
     ([], "dcembed: the following arguments are required: {solve,info} (see dcembed --help)"),
@@ -187,6 +230,9 @@ MISTAKES = [
     ([*SOLVE, "--option", "time_limt=3"], "dcembed: Options: unknown option 'time_limt'. Did you mean 'time_limit'? Accepted: "),
     ([*SOLVE, "--option", "seed"], f"dcembed: --option seed: NAME=VALUE is expected; the names are {ACCEPTED}."),
     ([*SOLVE, "--option", "seed=x"], "dcembed: Options: seed='x' is not accepted. Give a whole number, at least 0."),
+    ([*SOLVE, "--prove=soon"], "dcembed: Options: prove='soon' is not accepted. Give one of False, 'auto', True."),
+    ([*SOLVE, "--gap-tol", "-1"], "dcembed: Options: gap_tol=-1.0 is not accepted. Give a number, at least 0."),
+    ([*SOLVE, "--prove", "--option", "prove=auto"], "dcembed: --option prove=auto: prove is given twice."),
     ([*SOLVE, "--seed", "1", "--option", "seed=2"], "dcembed: --option seed=2: seed is given twice."),
     (
         [*SOLVE, "--option", "callback=print"],

@@ -11,10 +11,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError
+from dcembed.gap import show_gap
 from dcembed.options import Options
 from dcembed.screen import complain, finish_screen, prepare_screen, say
 from dcembed.signals import endings_as_interrupts, undisturbed
@@ -91,6 +93,15 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the five above")
     add("--start", nargs="+", metavar="FILE", help="begin from the points of solution files, one after the other")
     add("--time-limit", type=float, metavar="SECONDS")
+    add(
+        "--prove",
+        nargs="?",
+        const=True,
+        type=_parse_value,
+        metavar="auto",
+        help="prove a bound on the optimum in all that is left of the time; --prove=auto for at most as long as the search took",
+    )
+    add("--gap-tol", type=float, metavar="GAP", help="relative gap to the bound at which a point counts as optimal, 1e-4 if not given")
     add("--solver", help="backend of the subproblems; chosen by the problem if not given")
     add("--seed", type=int)
     add("--threads", type=int)
@@ -185,7 +196,7 @@ def _as_written(name: str) -> str:
 
 
 def _read_options(arguments: argparse.Namespace) -> Options:
-    flags = {"time_limit": arguments.time_limit, "solver": arguments.solver, "seed": arguments.seed, "threads": arguments.threads}
+    flags = {name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads")}
     settings = {name: value for name, value in flags.items() if value is not None}
     if arguments.quiet:
         settings["verbose"] = False
@@ -271,10 +282,15 @@ def _join(entries: list[str], total: int) -> str:
 
 
 def _closing_line(result: Result) -> str:
+    bound = f", bound {result.bound:.9g}" if isfinite(result.bound) else ""
     if result.x is None:
-        return f"{result.status.name}: no point found, {result.seconds:.2f} s"
+        return f"{result.status.name}: no point found{bound}, {result.seconds:.2f} s"
+    if bound and result.is_feasible:
+        bound += f", gap {show_gap(result.gap)}"
     kind = "feasible" if result.is_feasible else "NOT feasible: " + "; ".join(map(str, result.worst_violations))
-    return f"{result.status.name}: objective {result.objective:.9g}, violation {result.violation:.2g} ({kind}), {result.seconds:.2f} s"
+    return (
+        f"{result.status.name}: objective {result.objective:.9g}, violation {result.violation:.2g} ({kind}){bound}, {result.seconds:.2f} s"
+    )
 
 
 # info

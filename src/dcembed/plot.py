@@ -1,4 +1,4 @@
-"""A picture of a run: how the best feasible point improved, and what the subproblems did."""
+"""A picture of a run: how the best feasible point and the bound improved, and what the subproblems did."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dcembed.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, GREY, RED = "#1f5fa8", "#9aa5b1", "#c0392b"
+BLUE, GREY, RED, GREEN = "#1f5fa8", "#9aa5b1", "#c0392b", "#2e8b57"
 
 
 def require_matplotlib() -> None:
@@ -27,7 +27,7 @@ def require_matplotlib() -> None:
 
 
 def plot_run(result: Result, path: str | Path, title: str = "") -> None:
-    """Draw the incumbents over time, and below them the violation of every candidate.
+    """Draw the incumbents and the bounds over time, and below them the violation of every candidate.
 
     Parameters
     ----------
@@ -62,6 +62,10 @@ def _draw_objective(axes: Axes, result: Result, end: float) -> None:
     feasible = [record for record in result.history if record.violation <= result.feasibility_tol]
     axes.plot([r.seconds for r in feasible], [r.objective for r in feasible], ".", color=GREY, markersize=6, label="feasible candidates")
     axes.set_ylabel("objective" + (" (maximized)" if result.program.maximize else " (minimized)"))
+    bounds = [entry for entry in result.bounds if np.isfinite(entry[1])]
+    if bounds:
+        since, known = (np.array(part) for part in zip(*bounds, strict=True))
+        axes.step([*since, end], [*known, known[-1]], where="post", color=GREEN, linewidth=1.8, label="bound")
     if not result.incumbents:
         axes.text(0.5, 0.5, "no feasible point was found", transform=axes.transAxes, ha="center", va="center", color=RED)
         return

@@ -237,7 +237,8 @@ class Result:
         return "\n".join([*lines, self.status.help])
 
     def __repr__(self) -> str:
-        return f"Result({self.status.name}, objective={self.objective:.9g}, violation={self.violation:.2g}, {self.seconds:.2f} s)"
+        gap = f"gap={show_gap(self.gap)}, " if np.isfinite(self.gap) else ""
+        return f"Result({self.status.name}, objective={self.objective:.9g}, violation={self.violation:.2g}, {gap}{self.seconds:.2f} s)"
 
 
 def build_result(

@@ -22,3 +22,6 @@ KINK_TOL = 1e-7
 
 # A feasible point whose violation is at most this is counted as it is: what an objective could owe to it is rounding.
 SETTLED_TOL = 1e-11
+
+# A column without bounds is taken to stay within this where a bound on the optimum hangs on it through rounding alone.
+FARTHEST = 1e7

@@ -169,8 +169,8 @@ def test_arguments_of_linopys_solve_are_used_or_named(model, x):
         warnings.simplefilter("error")
         model.solve("highs", "direct", TimeLimit=30, Threads=1, OutputFlag=0, max_starts=1)
     assert dcembed.linopy.result_of(model).history[-1].start == 0
-    with pytest.warns(UserWarning, match=r"dcembed solves the model; ignored: mip_rel_gap=0.01, solver_name='cplex'\.$"):
-        model.solve("cplex", mip_rel_gap=0.01, **QUICK)
+    with pytest.warns(UserWarning, match=r"dcembed solves the model; ignored: mip_abs_gap=0.01, solver_name='cplex'\.$"):
+        model.solve("cplex", mip_abs_gap=0.01, **QUICK)
     with pytest.raises(OptionError, match="unknown option 'mip_rel_gap'"):
         solve(model, mip_rel_gap=0.01)
     # As PyPSA calls HiGHS.

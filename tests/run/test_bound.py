@@ -44,6 +44,7 @@ def test_a_bound_is_reported_in_the_sense_of_the_program(maximize):
     assert [seconds for seconds, _ in result.bounds] == sorted(seconds for seconds, _ in result.bounds)
     assert result.status is Status.LOCALLY_SOLVED
     assert f"Bound       {result.bound:.9g}, gap " in result.summary()
+    assert ", gap=" in repr(result)
 
 
 @pytest.mark.parametrize("maximize", [False, True])
@@ -53,6 +54,7 @@ def test_without_a_bound_the_gap_is_infinite(maximize):
     assert result.gap == np.inf
     assert result.bounds == []
     assert "Bound" not in result.summary()
+    assert "gap" not in repr(result)
 
 
 def test_nothing_but_a_better_bound_changes_the_bound():

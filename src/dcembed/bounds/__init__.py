@@ -1,1 +1,1 @@
-"""Certified bounds on the optimum: how good a point is."""
+"""How good a point can be at best: relaxations, hull cuts, branching, and what they prove."""

@@ -83,8 +83,9 @@ def _extract(problem: cvxpy.Problem) -> Extraction[CanonicalForm]:
 def restore(extraction: Extraction[CanonicalForm], result: Result) -> float | None:
     """Put a result where CVXPY's users look: values of variables, `problem.value`, `problem.status`, `problem.solver_stats`.
 
-    The status is dcembed's, in small letters, since none of CVXPY's says "locally solved". Where the host alone is infeasible it is
-    CVXPY's "infeasible". There are no dual values. Returns `problem.value`, None without a feasible point.
+    The status is dcembed's, in small letters, since none of CVXPY's says "locally solved". "optimal" and "infeasible" are CVXPY's own: they
+    are proved, the latter also where the host alone is infeasible. There are no dual values. `solver_stats.extra_stats` is the result, with
+    `bound` and `gap`. Returns `problem.value`, None without a feasible point.
     """
     form, problem = extraction.handle, extraction.handle.problem
     for constraint in problem.constraints:
@@ -104,7 +105,7 @@ def restore(extraction: Extraction[CanonicalForm], result: Result) -> float | No
     value = None
     if primal:
         value = problem.objective.value
-    elif result.status is Status.HOST_INFEASIBLE:
+    elif result.status in (Status.INFEASIBLE, Status.HOST_INFEASIBLE):
         value = extraction.program.sense * np.inf
     problem._value = value
     problem._status = _STATUSES.get(result.status, result.status.name.lower())

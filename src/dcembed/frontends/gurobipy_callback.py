@@ -68,7 +68,7 @@ def ask(model: gp.Model, event: Event, what: int) -> Any:
 def _known(model: gp.Model, event: Event) -> dict[int, Any]:
     iteration, sense = event.iteration, float(model.ModelSense)
     best = sense * gp.GRB.INFINITY if np.isnan(iteration.best) else iteration.best
-    # A local method has no bound.
+    # While points are searched for, nothing is proved yet.
     bound = -sense * gp.GRB.INFINITY
     known: dict[int, Any] = {CODES.RUNTIME: iteration.seconds}
     if event.where == CODES.MIPSOL:

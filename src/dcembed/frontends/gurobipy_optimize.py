@@ -33,7 +33,8 @@ def optimize(
     """Find a good feasible point of a gurobipy model with embedded networks, and put it into the model.
 
     Afterwards `var.X` and `model.ObjVal` are those of the best feasible point, with every output at its prediction, and
-    `model.Status` says why the run ended, LOCALLY_OPTIMAL (before Gurobi 13: SUBOPTIMAL) for a local solution. Without a feasible point
+    `model.Status` says why the run ended, LOCALLY_OPTIMAL (before Gurobi 13: SUBOPTIMAL) for a local solution, OPTIMAL where `prove` has
+    closed the gap; `model.ObjBound` and `model.MIPGap` tell what was proved. Without a feasible point
     `model.SolCount` is 0. Everything else in the model is as it was, but for `var.Start`, which is the best point as well until the
     next run, `reset()` or `remove()`.
 
@@ -51,8 +52,8 @@ def optimize(
     wheres
         Where a callback of Gurobi's is called; None for everywhere.
     options
-        Of `dcembed.Options`. `verbose`, `seed` and `threads` are those of the model's OutputFlag, Seed and Threads if not given, and
-        `solver` is "gurobi"; where its licence does not carry a subproblem, an open solver goes on and the log says so.
+        Of `dcembed.Options`. `verbose`, `seed`, `threads` and `gap_tol` are those of the model's OutputFlag, Seed, Threads and MIPGap if
+        not given, and `solver` is "gurobi"; where its licence does not carry a subproblem, an open solver goes on and the log says so.
 
     Returns
     -------
@@ -101,5 +102,6 @@ def _settings(model: gp.Model) -> dict[str, Any]:
         "time_limit": parameters.TimeLimit if parameters.TimeLimit < INFINITY else np.inf,
         "seed": parameters.Seed,
         "threads": max(parameters.Threads, 1),
+        "gap_tol": min(parameters.MIPGap, INFINITY),
         "verbose": bool(parameters.OutputFlag and parameters.LogToConsole),
     }

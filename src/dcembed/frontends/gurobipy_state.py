@@ -52,11 +52,11 @@ class Answer:
         """Attributes of the model, in lower case, that Gurobi would get wrong or does not have."""
         result = self.result
         known = {"status": STATUS[result.status], "runtime": result.seconds}
-        if not self.variables:
-            return known
-        no_bound = -result.program.sense * np.inf
-        held = {"solcount": 1, "objval": result.objective, "objbound": no_bound, "objboundc": no_bound, "mipgap": np.inf}
-        return known | held
+        if self.variables:
+            known |= {"solcount": 1, "objval": result.objective}
+        if self.variables or np.isfinite(result.bound):
+            known |= {"objbound": result.bound, "objboundc": result.bound, "mipgap": result.gap}
+        return known
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, **
     """Find a good feasible point of a linopy model with embedded networks, and put it where linopy's own solve does.
 
     Afterwards `variable.solution`, `model.solution` and `model.objective.value` are those of the best feasible point, `model.status` is
-    "ok" and `model.termination_condition` "suboptimal", or what else ended the run: never "optimal". Without a feasible point the status
-    is "warning" or "aborted". There are no dual values.
+    "ok" and `model.termination_condition` "suboptimal", or what else ended the run; "optimal" only where `Options.prove` has proved it.
+    Without a feasible point the status is "warning" or "aborted". There are no dual values. Bound and gap are in the result.
 
     Parameters
     ----------

@@ -25,9 +25,10 @@ from dcembed.version import __version__
 
 logger = logging.getLogger("dcembed.pyomo")
 
-# What a status says when the point is feasible, and when there is no feasible point. Only the solver's word about the host alone
-# counts as "infeasible"; an unbounded subproblem proves nothing about the model.
+# What a status says when the point is feasible, and when there is no feasible point. Only a proof, or the solver's word about the host
+# alone, counts as "infeasible"; an unbounded subproblem proves nothing about the model.
 _FEASIBLE = {
+    Status.OPTIMAL: (SolverStatus.ok, TerminationCondition.optimal),
     Status.LOCALLY_SOLVED: (SolverStatus.ok, TerminationCondition.locallyOptimal),
     Status.TIME_LIMIT: (SolverStatus.ok, TerminationCondition.maxTimeLimit),
     Status.ITERATION_LIMIT: (SolverStatus.ok, TerminationCondition.maxIterations),
@@ -37,8 +38,13 @@ _NO_POINT = {
     Status.TIME_LIMIT: (SolverStatus.aborted, TerminationCondition.maxTimeLimit),
     Status.ITERATION_LIMIT: (SolverStatus.aborted, TerminationCondition.maxIterations),
     Status.INTERRUPTED: (SolverStatus.aborted, TerminationCondition.userInterrupt),
+    Status.INFEASIBLE: (SolverStatus.warning, TerminationCondition.infeasible),
     Status.HOST_INFEASIBLE: (SolverStatus.warning, TerminationCondition.infeasible),
     Status.NUMERICAL_ERROR: (SolverStatus.error, TerminationCondition.solverFailure),
+}
+_SOLUTIONS = {
+    TerminationCondition.optimal: SolutionStatus.optimal,
+    TerminationCondition.locallyOptimal: SolutionStatus.locallyOptimal,
 }
 # Keywords of Pyomo's own solvers that say how a model gets to an executable and what is kept of that, or ask for duals.
 _IGNORED = frozenset(
@@ -205,7 +211,7 @@ def build_results(extraction: Extraction[PyomoModel], result: Result) -> SolverR
 
 
 def termination(result: Result) -> tuple[SolverStatus, TerminationCondition]:
-    """Why the run ended and what the point is, in Pyomo's words; never globally optimal."""
+    """Why the run ended and what the point is, in Pyomo's words; optimal only where a bound proves it."""
     if result.is_feasible:
         return _FEASIBLE.get(result.status, (SolverStatus.warning, TerminationCondition.feasible))
     return _NO_POINT.get(result.status, (SolverStatus.warning, TerminationCondition.noSolution))
@@ -223,17 +229,18 @@ def _describe(problem: Any, extraction: Extraction[PyomoModel], result: Result) 
     problem.number_of_integer_variables = int((program.integer & ~binary).sum())
     problem.number_of_continuous_variables = len(variables) - program.num_integers
     problem.number_of_nonzeros = int(program.rows.nnz)
-    # A feasible point bounds the optimum from one side; a local method knows nothing about the other.
+    # A feasible point bounds the optimum from one side, what was proved from the other.
     found = result.objective if result.is_feasible else program.sense * np.inf
-    problem.lower_bound, problem.upper_bound = (found, np.inf) if program.maximize else (-np.inf, found)
+    problem.lower_bound, problem.upper_bound = (found, result.bound) if program.maximize else (result.bound, found)
 
 
 def _solution(names: Sequence[str], result: Result, condition: TerminationCondition) -> Solution:
     assert result.x is not None
     solution = Solution()
-    local = condition == TerminationCondition.locallyOptimal
-    solution.status = SolutionStatus.locallyOptimal if local else SolutionStatus.feasible
+    solution.status = _SOLUTIONS.get(condition, SolutionStatus.feasible)
     solution.message = result.status.name
+    # Pyomo's gaps are differences.
+    solution.gap = abs(result.objective - result.bound)
     values = result.x[: len(names)].tolist()
     solution.variable = {name: {"Value": value} for name, value in zip(names, values, strict=True)}
     return solution
@@ -269,6 +276,8 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _as_number(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
     for kind in (int, float):
         try:
             return kind(text)

@@ -17,6 +17,7 @@ from dcembed.frontends import pyscipopt_
 from dcembed.frontends.contract import Extraction, solve_model
 from dcembed.frontends.infinity import INFINITY
 from dcembed.frontends.pyscipopt_ import ScipModel, ScipResult, read_solution
+from dcembed.frontends.pyscipopt_bound import GAP, accept_gap
 from dcembed.frontends.pyscipopt_plugin import Hook, check_working_copy, hook, runs_in_scip, working_copy
 from dcembed.options import Options
 from dcembed.reading import require
@@ -24,7 +25,7 @@ from dcembed.result import Status
 
 TIME = "limits/time"
 # While dcembed runs in it, SCIP is silent and stops for nothing else; all of this is set back.
-DURING = {TIME: INFINITY, "limits/nodes": -1, "limits/totalnodes": -1, "limits/solutions": -1, "display/verblevel": 0}
+DURING = {TIME: INFINITY, GAP: 0.0, "limits/nodes": -1, "limits/totalnodes": -1, "limits/solutions": -1, "display/verblevel": 0}
 
 
 def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> ScipResult:
@@ -39,7 +40,8 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     start
         A solution of SCIP (`scip.createSol()` with values set) to begin from.
     options
-        Of `dcembed.Options`. `verbose` is False after `scip.hideOutput()` and where display/verblevel is 0, if not given.
+        Of `dcembed.Options`. `verbose` is False after `scip.hideOutput()` and where display/verblevel is 0, if not given, and `gap_tol` is
+        SCIP's limits/gap where that is positive.
 
     Returns
     -------
@@ -58,6 +60,7 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
         result = solve_model(pyscipopt_, model, settings, None if start is None else lambda extraction: _read_start(extraction, start))
         if result.status is Status.TIME_LIMIT:
             model.setParam(TIME, 0.0)
+        accept_gap(model, result)
         return result
 
     shared.run, shared.result, shared.error = run, None, None
@@ -71,8 +74,11 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     if error is not None:
         scip.freeTransform()
         raise error
+    if isinstance(shared.result, ScipResult):
+        return shared.result
     # Where SCIP sees at once that the model is infeasible it takes up no node.
-    return shared.result if isinstance(shared.result, ScipResult) else run(scip)
+    with _set(scip, DURING):
+        return run(scip)
 
 
 @runs_in_scip
@@ -84,8 +90,9 @@ def run_in_scip(scip: pyscipopt.Model) -> ScipResult:
 
 def _defaults(scip: pyscipopt.Model) -> dict[str, Any]:
     """Options that SCIP's parameters stand for."""
-    limit = scip.getParam(TIME)
-    return {"time_limit": limit if limit < INFINITY else np.inf, "verbose": scip.getParam("display/verblevel") > 0 and not _is_quiet(scip)}
+    limit, gap = scip.getParam(TIME), scip.getParam(GAP)
+    limits = {"time_limit": limit if limit < INFINITY else np.inf, **({"gap_tol": min(gap, INFINITY)} if gap > 0 else {})}
+    return {**limits, "verbose": scip.getParam("display/verblevel") > 0 and not _is_quiet(scip)}
 
 
 def _back_to_problem(scip: pyscipopt.Model, shared: Hook) -> None:

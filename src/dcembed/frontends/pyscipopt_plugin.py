@@ -19,6 +19,7 @@ from pyscipopt import SCIP_EVENTTYPE, SCIP_RESULT
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
+from dcembed.frontends.pyscipopt_bound import is_closed, tell_bound
 from dcembed.frontends.pyscipopt_raising import install, raise_in_caller
 from dcembed.result import Result, Status
 
@@ -26,6 +27,7 @@ NAME = "dcembed"
 # Last among all that enforce and check: a point that breaks a row need not be put through the networks.
 PRIORITY = -9_000_000
 ROUNDS = "presolving/maxrounds"
+INFEASIBLE = (Status.INFEASIBLE, Status.HOST_INFEASIBLE)
 
 
 class Predictor(Protocol):
@@ -157,9 +159,9 @@ class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
             self.rounds = None
 
     def consprop(self, constraints: Any, nusefulconss: int, nmarkedconss: int, proptiming: Any) -> dict[str, Any]:
-        """A run that ended in an infeasible host is SCIP's own answer."""
+        """A run that ended in an infeasible host, or in a proof that there is no feasible point, is SCIP's own answer."""
         result = self.shared.result
-        is_infeasible = bool(self.shared.predictors) and result is not None and result.status is Status.HOST_INFEASIBLE
+        is_infeasible = bool(self.shared.predictors) and result is not None and result.status in INFEASIBLE
         return {"result": SCIP_RESULT.CUTOFF if is_infeasible else SCIP_RESULT.DIDNOTFIND}
 
     def conscheck(self, constraints: Any, solution: Any, *more: Any) -> dict[str, Any]:
@@ -226,6 +228,7 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
             if shared.left is not None:
                 check_working_copy(scip, shared)
             shared.result = (shared.run or _RUNS[0])(scip)
+            tell_bound(scip, shared.result)
         except BaseException as error:
             if shared.run is not None:
                 shared.error = error
@@ -236,5 +239,5 @@ class RootHandler(pyscipopt.Eventhdlr):  # type: ignore[misc]  # typed as Any
             # What was found changed stays so: the next call says it again.
             if shared.left is None:
                 shared.left = working_copy(scip)
-            if shared.result is None or shared.result.status is not Status.HOST_INFEASIBLE:
+            if shared.result is None or not (shared.result.status in INFEASIBLE or is_closed(scip)):
                 scip.interruptSolve()

@@ -48,6 +48,8 @@ def _as_sol(result: Result) -> str:
     lines = [f"# dcembed {__version__}: {result.status.name}, {'feasible' if result.is_feasible else 'NOT feasible'}"]
     if result.x is not None:
         lines.append(f"# Objective value = {result.objective!r}")
+    if np.isfinite(result.bound):
+        lines.append(f"# Bound = {result.bound!r}, gap = {result.gap!r}")
     lines += [f"{name} {value!r}" for name, value in _values(result).items()]
     return "\n".join(lines) + "\n"
 
@@ -63,13 +65,22 @@ def _as_json(result: Result) -> str:
         "objective": result.objective if found else None,
         "violation": result.violation if found else None,
         "feasibility_tol": result.feasibility_tol,
+        # JSON has no infinity: null where nothing is known.
+        "bound": _finite(result.bound),
+        "gap": _finite(result.gap),
+        "agreement": {"starts": result.num_starts, "near_best": result.agreement},
         "worst_violations": [{"constraint": worst.constraint, "amount": worst.amount} for worst in result.worst_violations],
         "seconds": result.seconds,
         "solver": result.solver,
         "columns": _values(result),
         "incumbents": [{"seconds": seconds, "objective": objective} for seconds, objective in result.incumbents],
+        "bounds": [{"seconds": seconds, "bound": _finite(bound)} for seconds, bound in result.bounds],
     }
     return json.dumps(record, indent=1) + "\n"
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def write_trace(path: str | Path, result: Result) -> None:

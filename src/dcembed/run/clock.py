@@ -69,6 +69,12 @@ class Clock:
         if status := self.ended():
             raise RunEnded(status)
 
+    def part(self, seconds: float) -> Clock:
+        """The same clock with no more than so many seconds left."""
+        part = Clock(min(self._time_limit, self.seconds + seconds), self._asked)
+        part._began, part._stop = self._began, self._stop
+        return part
+
     def limits(self, gap: float = Limits.gap) -> Limits:
         """What is left, for a solver."""
         return Limits(max(0.0, self._time_limit - self.seconds), lambda: self.is_stopped, gap)

@@ -79,7 +79,10 @@ class PiqpSession(EditedProgram):
 
     def _constant(self) -> float:
         """What PIQP is not told of the objective: its constant, and what the columns without room add to it."""
-        held = np.where(self._free(), 0.0, self._lb)
+        free = self._free()
+        if free.all():
+            return self._offset
+        held = np.where(free, 0.0, self._lb)
         return self._offset + float(self._cost @ held + 0.5 * held @ (self._quadratic @ held))
 
     def _kinds(self) -> tuple[Array, Array]:

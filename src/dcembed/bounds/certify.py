@@ -1,0 +1,69 @@
+"""What is proved about the optimum, in which order: the relaxation first, then what makes it tighter, until the gap is closed or the time ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.bounds.boxes import Bounder
+from dcembed.bounds.hull import cut_hull
+from dcembed.bounds.relaxation import build_relaxation
+from dcembed.bounds.tree import Branching, branch
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.program.tightening import Box
+from dcembed.run.clock import Clock, RunEnded
+from dcembed.run.host import open_host
+from dcembed.run.journal import Journal
+from dcembed.solvers.failover import Solver
+
+# Boxes whose bound is this share of the gap tolerance from the best point are of no interest: the gap is closed then, with some room.
+CLOSED_SHARE = 0.9
+# A whole number is reached by a bound that misses it by no more.
+WHOLE = 1e-6
+
+
+def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Array | None = None) -> None:
+    """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so."""
+    try:
+        with _opened(journal, box, solver, clock) as here:
+            root = here.bounder.solve(box)
+            _write(journal, root.bound)
+            for root in cut_hull(here.bounder, journal, root, here.cutoff, hint):
+                _write(journal, root.bound)
+            for bound in branch(here, root):
+                _write(journal, bound)
+    except RunEnded:
+        pass
+
+
+def cutoff(journal: Journal) -> float:
+    """The bound from which on nothing is left to prove."""
+    best = journal.incumbent.point
+    if best is None or not journal.incumbent.is_feasible:
+        return np.inf
+    return best.objective - CLOSED_SHARE * journal.arguments.options.gap_tol * abs(best.objective)
+
+
+@contextmanager
+def _opened(journal: Journal, box: Box, solver: Solver, clock: Clock) -> Iterator[Branching]:
+    relaxation = build_relaxation(journal.embedded, box, clock.check)
+    bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
+    with closing(bounder), closing(host.session):
+        yield Branching(bounder, journal, host, lambda: cutoff(journal))
+
+
+def _write(journal: Journal, bound: float) -> None:
+    journal.certify(rounded(journal.embedded, bound))
+
+
+def rounded(embedded: EmbeddedProgram, bound: float) -> float:
+    """A bound on an objective that is always a whole number is one up to the next of these."""
+    host = embedded.host
+    is_whole = host.quadratic is None and embedded.concave is None and not any((m.terms.measurement == 0).any() for m in embedded.networks)
+    used = host.cost != 0
+    if not is_whole or not np.isfinite(bound) or not (host.integer[used].all() and (host.cost[used] == np.round(host.cost[used])).all()):
+        return bound
+    return float(max(bound, np.ceil(bound - host.offset - WHOLE) + host.offset))

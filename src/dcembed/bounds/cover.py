@@ -1,0 +1,264 @@
+"""Covers of the inputs of a piece by boxes, each with affine functions below what is measured there, and least values over them.
+
+The least of a price over the set of a piece is bounded on every box by the best multiplier of its own restriction, in closed form; boxes
+with the least bounds are halved until that is good enough. A cover outlives its price: the next one starts from the same boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.bounds.pieces import Piece
+from dcembed.network.network import evaluate
+from dcembed.network.planes import lower_planes
+
+# Boxes that are halved at a time.
+BATCH = 256
+# Points drawn around the best one in every round, and how far, as shares of the lowest box.
+NUM_DRAWN, REACH = 64, 0.5
+# Passes over several restrictions.
+NUM_PASSES = 3
+# Relative margin for the rounding of sums over inputs.
+MARGIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """Prices of a piece: of its inputs, as convex piecewise-linear functions, and of its functions.
+
+    Parameters
+    ----------
+    kinks, values
+        Where the functions of the inputs bend, and their values there: shapes (n_in, K), kinks in increasing order.
+    functions
+        Prices of the functions, shape (k,), not negative.
+    """
+
+    kinks: Array
+    values: Array
+    functions: Array
+
+
+def price_of(piece: Piece, columns: Array, functions: Array) -> Price:
+    """The price of inputs that prices of columns (c,) make: the cheapest way to feed each input."""
+    size, most = piece.offset.size, int(np.bincount(piece.place, minlength=1).max(initial=1))
+    kinks, values = np.empty((size, most + 1)), np.zeros((size, most + 1))
+    kinks[:] = piece.offset[:, None]
+    for place in range(size):
+        fed = np.flatnonzero(piece.place == place)
+        if fed.size == 0:
+            continue
+        factor, price = piece.factor[fed], columns[fed]
+        order = np.argsort(price / factor)
+        start = np.where(factor > 0, piece.lb[fed], piece.ub[fed])
+        length = (np.abs(factor) * (piece.ub[fed] - piece.lb[fed]))[order]
+        steps = np.concatenate([[0.0], np.cumsum(length)])
+        rise = np.concatenate([[0.0], np.cumsum(length * (price / factor)[order])])
+        own = slice(0, fed.size + 1)
+        kinks[place, own] = piece.offset[place] + factor @ start + steps
+        values[place, own] = price @ start + rise
+        kinks[place, fed.size + 1 :], values[place, fed.size + 1 :] = kinks[place, fed.size], values[place, fed.size]
+    return Price(kinks, values, np.maximum(functions, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes of inputs (L, n_in), with planes below the functions (L, k, n_in), (L, k) and below what the restrictions limit (L, r, ...)."""
+
+    low: Array
+    high: Array
+    slope: Array
+    constant: Array
+    own_slope: Array
+    own_constant: Array
+
+    @property
+    def number(self) -> int:
+        """How many."""
+        return self.low.shape[0]
+
+    def at(self, chosen: Array) -> Boxes:
+        """Some of them."""
+        return Boxes(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def joined(one: Boxes, other: Boxes) -> Boxes:
+    """One after the other."""
+    return Boxes(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in Boxes.__dataclass_fields__))
+
+
+def build_boxes(piece: Piece, low: Array, high: Array, check: Callable[[], None]) -> Boxes:
+    """Boxes with their planes."""
+    size, own = low.shape[0], piece.own
+    together = np.concatenate([piece.weights, own.weights])
+    planes = lower_planes(piece.network, np.broadcast_to(together, (size, *together.shape)), low, high, check=check)
+    k = piece.weights.shape[0]
+    return Boxes(
+        low, high, planes.slope[:, :k], planes.constant[:, :k], planes.slope[:, k:] + own.slope, planes.constant[:, k:] - own.rhs
+    )
+
+
+class Cover:
+    """Boxes that cover the set of a piece, and points in it."""
+
+    def __init__(self, piece: Piece, is_restricted: bool, check: Callable[[], None], seed: int = 0) -> None:
+        self.piece, self.is_restricted, self._check = piece, is_restricted and piece.own.rhs.size > 0, check
+        low, high = piece.box
+        self.boxes = self._kept(build_boxes(piece, low[None], high[None], check))
+        self.points = np.zeros((0, low.size))
+        self._rng = np.random.default_rng(seed)
+        first = piece.network.stages[0].weights.get(0) if piece.network.stages else None
+        block = np.ones((1, low.size)) if first is None else first if isinstance(first, np.ndarray) else first.toarray()
+        # How much of the first stage an input moves.
+        self._sensitivity = np.sqrt((block**2).sum(axis=0)) + 1e-12
+        self.num_boxes = 1
+
+    def hear(self, points: Array) -> None:
+        """Keep the points (k, n_in) that are in the set."""
+        low, high = self.piece.box
+        points = np.clip(points, low, high)
+        if self.is_restricted:
+            points = points[self._holds(points)]
+        self.points = np.concatenate([self.points, points])[-4 * NUM_DRAWN :]
+
+    def least(self, price: Price, target: float, tolerance: float, max_boxes: int) -> float:
+        """A lower bound of a price over the set; as soon as it reaches the target, or the price of a point to a tolerance, or after so many boxes.
+
+        inf if the set is empty.
+        """
+        value = self._bounds(self.boxes, price)
+        until = self.num_boxes + max_boxes
+        while True:
+            upper = self._best(price)
+            enough = min(target, upper - tolerance)
+            lowest = float(value.min(initial=np.inf))
+            if lowest >= enough or self.num_boxes >= until:
+                return lowest
+            self._check()
+            number = min(BATCH, int((value < enough).sum()))
+            chosen = np.argpartition(value, number - 1)[:number]
+            chosen = chosen[np.argsort(value[chosen], kind="stable")]
+            self._draw(self.boxes.at(chosen[:1]), price)
+            halves = self._halves(self.boxes.at(chosen))
+            if halves is None:
+                return lowest
+            rest = np.ones(value.size, dtype=bool)
+            rest[chosen] = False
+            self.boxes = joined(self.boxes.at(np.flatnonzero(rest)), halves)
+            value = np.concatenate([value[rest], self._bounds(halves, price)])
+
+    def _halves(self, boxes: Boxes) -> Boxes | None:
+        width = (boxes.high - boxes.low) * self._sensitivity
+        along, row = width.argmax(axis=1), np.arange(boxes.number)
+        if width.max() <= 1e-12 * (1.0 + np.abs(boxes.low).max()):
+            return None
+        middle = 0.5 * (boxes.low[row, along] + boxes.high[row, along])
+        first, second = boxes.high.copy(), boxes.low.copy()
+        first[row, along] = second[row, along] = middle
+        low, high = np.concatenate([boxes.low, second]), np.concatenate([first, boxes.high])
+        self.num_boxes += low.shape[0]
+        return self._kept(build_boxes(self.piece, low, high, self._check))
+
+    def _kept(self, boxes: Boxes) -> Boxes:
+        """The boxes in which the restrictions may hold."""
+        if not self.is_restricted:
+            return boxes
+        slope, constant = boxes.own_slope, boxes.own_constant
+        low, high = boxes.low[:, None], boxes.high[:, None]
+        least = np.minimum(slope * low, slope * high).sum(axis=2) + constant
+        size = (np.abs(slope) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2) + np.abs(constant)
+        return boxes.at(np.flatnonzero((least <= MARGIN * size).all(axis=1)))
+
+    def _bounds(self, boxes: Boxes, price: Price) -> Array:
+        """Lower bounds of a price over each of the boxes."""
+        if boxes.number == 0:
+            return np.zeros(0)
+        at, worth = _candidates(boxes, price)
+        slope = np.einsum("k,lki->li", price.functions, boxes.slope) if price.functions.size else np.zeros_like(boxes.low)
+        constant = boxes.constant @ price.functions if price.functions.size else np.zeros(boxes.number)
+        if not self.is_restricted:
+            return _lagrangian(at, worth, slope, constant)
+        multiplier = np.zeros((boxes.number, boxes.own_constant.shape[1]))
+        best = _lagrangian(at, worth, slope, constant)
+        num_passes = 1 if multiplier.shape[1] == 1 else NUM_PASSES
+        for _ in range(num_passes):
+            for number in range(multiplier.shape[1]):
+                others = np.delete(np.arange(multiplier.shape[1]), number)
+                there = slope + np.einsum("lr,lri->li", multiplier[:, others], boxes.own_slope[:, others])
+                rest = constant + np.einsum("lr,lr->l", multiplier[:, others], boxes.own_constant[:, others])
+                multiplier[:, number], value = _best_multiplier(
+                    at, worth, there, rest, boxes.own_slope[:, number], boxes.own_constant[:, number]
+                )
+                best = np.maximum(best, value)
+        return best
+
+    def _best(self, price: Price) -> float:
+        """The least price of a point that is known."""
+        return float(self._prices(self.points, price).min(initial=np.inf))
+
+    def _prices(self, points: Array, price: Price) -> Array:
+        if points.shape[0] == 0:
+            return np.zeros(0)
+        total = np.zeros(points.shape[0])
+        for place in range(points.shape[1]):
+            total += np.interp(points[:, place], price.kinks[place], price.values[place])
+        if price.functions.size:
+            total += evaluate(self.piece.network, points) @ (self.piece.weights.T @ price.functions)
+        return total
+
+    def _holds(self, points: Array) -> Array:
+        own = self.piece.own
+        if points.shape[0] == 0:
+            return np.zeros(0, dtype=bool)
+        value = points @ own.slope.T + evaluate(self.piece.network, points) @ own.weights.T
+        holds: Array = (value <= own.rhs).all(axis=1)
+        return holds
+
+    def _draw(self, box: Boxes, price: Price) -> None:
+        """Look for a cheaper point in the lowest box, and around the best that is known."""
+        low, high = box.low[0], box.high[0]
+        drawn = low + (high - low) * self._rng.random((NUM_DRAWN, low.size))
+        if self.points.shape[0]:
+            near = self.points[int(self._prices(self.points, price).argmin())]
+            drawn = np.concatenate([drawn, near + REACH * (high - low) * self._rng.normal(size=drawn.shape)])
+        before = self.points
+        self.hear(drawn)
+        if self.points.shape[0]:
+            best = np.argsort(self._prices(self.points, price), kind="stable")[:8]
+            self.points = np.concatenate([before[-3 * NUM_DRAWN :], self.points[best]])
+
+
+def _candidates(boxes: Boxes, price: Price) -> tuple[Array, Array]:
+    """Places in which the price of an input can be least in a box, whatever is added to its slope, and its values there: (L, n_in, K + 2)."""
+    low, high = boxes.low[:, :, None], boxes.high[:, :, None]
+    at = np.concatenate([low, np.clip(price.kinks[None], low, high), high], axis=2)
+    return at, np.stack([np.interp(at[:, i], price.kinks[i], price.values[i]) for i in range(at.shape[1])], axis=1)
+
+
+def _lagrangian(at: Array, worth: Array, slope: Array, constant: Array) -> Array:
+    """sum_i min over the candidates of worth + slope * at, plus the constant: shape (L,), lowered by rounding."""
+    linear = slope[:, :, None] * at
+    value: Array = (worth + linear).min(axis=2).sum(axis=1) + constant
+    size = np.abs(worth).max(axis=2).sum(axis=1) + np.abs(linear).max(axis=2).sum(axis=1) + np.abs(constant)
+    return value - MARGIN * size
+
+
+def _best_multiplier(at: Array, worth: Array, slope: Array, constant: Array, own_slope: Array, own_constant: Array) -> tuple[Array, Array]:
+    """The multiplier of one restriction with the largest Lagrangian, and that: it bends where an input changes its place."""
+    length = np.diff(at, axis=2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise = np.diff(worth, axis=2) / length + slope[:, :, None]
+        tried = -rise / own_slope[:, :, None]
+    tried = np.where((length > 0) & np.isfinite(tried) & (tried > 0), tried, 0.0).reshape(at.shape[0], -1)
+    tried = np.unique(tried, axis=1) if tried.shape[0] == 1 else tried
+    best, chosen = np.full(at.shape[0], -np.inf), np.zeros(at.shape[0])
+    for column in range(tried.shape[1]):
+        y = tried[:, column]
+        value = _lagrangian(at, worth, slope + y[:, None] * own_slope, constant + y * own_constant)
+        is_better = value > best
+        best, chosen = np.where(is_better, value, best), np.where(is_better, y, chosen)
+    return chosen, best

@@ -1,0 +1,248 @@
+"""Hull cuts: what is least over the set of a piece, at the prices of the relaxation, is a cut for the whole problem.
+
+At the optimum of a relaxation the rows that are not a piece's own put prices on its columns and functions. The least price over the true
+set of the piece is a cut that the optimum violates unless it is right already; all cuts together make the Lagrangian bound of the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.bounds.boxes import Bounder, Solved
+from dcembed.bounds.cover import Cover, price_of
+from dcembed.bounds.pieces import Piece, find_pieces
+from dcembed.bounds.relaxation import Relaxation, Rows, no_rows, stack
+from dcembed.bounds.safe import Relaxed
+from dcembed.program.tightening import Box
+from dcembed.run.journal import Journal
+
+# Inputs up to which a piece is covered by boxes.
+MAX_INPUTS = 12
+# Rounds without a better bound, by this share of the gap, after which cutting ends; and rounds at most.
+PATIENCE, WORTH, MAX_ROUNDS = 3, 0.02, 200
+# The tolerance of a price is this share of the gap, spread over the pieces that have one, and no less than this share of the tolerated gap.
+GAP_SHARE, LEAST_SHARE = 0.25, 0.3
+# Boxes for one price at most: the first time, and how many times more with every round that brings too little.
+MAX_BOXES, MORE_BOXES = 20_000, 2.0
+# Prices are the mean of those of the best round and of the last, with this weight on the former.
+SMOOTH = 0.3
+# Half the width, as a share of it, of the box in which the planes of a relaxation are its tangents at a point.
+TANGENT_SHARE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What a relaxation pays: for all its columns, without the rows that are a piece's own."""
+
+    columns: Array
+    functions: Array
+    switch: float
+
+    def mixed(self, other: Prices, weight: float) -> Prices:
+        """The mean with others that have this weight."""
+        return Prices(
+            weight * other.columns + (1 - weight) * self.columns,
+            weight * other.functions + (1 - weight) * self.functions,
+            weight * other.switch + (1 - weight) * self.switch,
+        )
+
+
+class Pieces:
+    """All pieces with their covers, which pieces of one kind share, and the owner of every cut."""
+
+    def __init__(self, relaxation: Relaxation, check: Callable[[], None], seed: int) -> None:
+        self.relaxation, self._check, self._seed = relaxation, check, seed
+        self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
+        self._covers: dict[tuple[object, ...], Cover] = {}
+
+    def cover(self, piece: Piece, is_restricted: bool) -> Cover:
+        """The cover of the set of a piece, or of its inputs alone."""
+        key = (is_restricted, *piece.key)
+        if key not in self._covers:
+            self._covers[key] = Cover(piece, is_restricted, self._check, self._seed)
+        return self._covers[key]
+
+
+def cut_hull(
+    bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Array | None = None
+) -> Iterator[Solved]:
+    """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after each.
+
+    `hint` has multipliers of the fixed rows from which the first prices are made, where somebody knows good ones.
+    """
+    here = Pieces(bounder.relaxation, bounder.clock.check, journal.arguments.options.seed)
+    if not here.pieces:
+        return
+    rows = _Owners(here)
+    best, stall, max_boxes = root, 0, float(MAX_BOXES)
+    prices = _first_prices(here, rows, bounder, journal, root, hint)
+    for _ in range(MAX_ROUNDS):
+        cuts = _cuts(here, prices, _tolerance(journal, best.bound, cutoff()), int(max_boxes), journal)
+        if cuts.rows.number == 0:
+            return
+        bounder.add(cuts.rows)
+        rows.add(cuts.owner, bounder.cuts.number)
+        solved = bounder.solve(root.box, best.bound, root.below)
+        gain = solved.bound - best.bound
+        room = cutoff() - best.bound
+        best = solved if gain > 0 else best
+        yield best
+        if best.bound >= cutoff():
+            return
+        stall = 0 if gain > WORTH * room or not np.isfinite(room) else stall + 1
+        max_boxes = max_boxes * MORE_BOXES if stall else max_boxes
+        if stall >= PATIENCE:
+            return
+        fresh = _prices(here, rows, bounder)
+        prices = [new.mixed(old, SMOOTH if stall == 0 else 0.0) for new, old in zip(fresh, prices, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """Cuts, and the piece that owns each."""
+
+    rows: Rows
+    owner: Array
+
+
+class _Owners:
+    """Which rows of a relaxation belong to which piece."""
+
+    def __init__(self, here: Pieces) -> None:
+        self._here, self._cuts = here, np.zeros(0, dtype=np.int64)
+        relaxation = here.relaxation
+        self._of_function = np.full(relaxation.measurement.size, -1)
+        for number, piece in enumerate(here.pieces):
+            self._of_function[piece.functions] = number
+        always = np.flatnonzero(relaxation.embedded.restrictions.indicator < 0)
+        self._fixed = np.full(relaxation.fixed.number, -1)
+        own = np.full(relaxation.embedded.restrictions.num_restrictions, -1)
+        for number, piece in enumerate(here.pieces):
+            own[piece.own.rows] = number
+        self._fixed[relaxation.embedded.host.num_rows :] = own[always]
+        self.own = own
+
+    def add(self, owner: Array, number: int) -> None:
+        """Hear of new cuts, of which the youngest are kept."""
+        self._cuts = np.concatenate([self._cuts, owner])[-number:] if number else np.zeros(0, dtype=np.int64)
+
+    def of_rows(self, relaxed: Relaxed) -> Array:
+        """The owner of every row, -1 for none."""
+        n, size = self._here.relaxation.num_host, relaxed.row_lb.size
+        owner = np.full(size, -1)
+        owner[: self._fixed.size] = self._fixed
+        if self._cuts.size:
+            owner[size - self._cuts.size :] = self._cuts
+        between = slice(self._fixed.size, size - self._cuts.size)
+        # Rows behind indicators and planes: a row on functions of one piece alone is its own if the piece enforces it.
+        matrix = relaxed.rows[between]
+        for row in range(matrix.shape[0]):
+            used = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+            functions = used[used >= n] - n
+            if functions.size == 1:
+                owner[self._fixed.size + row] = self._owner_of(int(functions[0]), used[used < n])
+        return owner
+
+    def _owner_of(self, function: int, columns: Array) -> int:
+        number = int(self._of_function[function])
+        if number < 0:
+            return -1
+        piece = self._here.pieces[number]
+        inside = np.isin(columns, [*piece.columns, piece.own.switch]).all()
+        return number if inside else -1
+
+
+def _prices(here: Pieces, rows: _Owners, bounder: Bounder) -> list[Prices]:
+    """What the last relaxation pays for each piece."""
+    if bounder.last is None:
+        return [Prices(np.zeros(p.columns.size), np.zeros(p.functions.size), 0.0) for p in here.pieces]
+    relaxed, x, y = bounder.last
+    n, owner = here.relaxation.num_host, rows.of_rows(relaxed)
+    gradient = relaxed.cost + (relaxed.quadratic @ x if relaxed.quadratic is not None else 0.0) + relaxed.rows.T @ y
+    found = []
+    for number, piece in enumerate(here.pieces):
+        own = np.flatnonzero(owner == number)
+        paid = gradient - relaxed.rows[own].T @ y[own]
+        switch = float(paid[piece.own.switch]) if piece.own.switch >= 0 else 0.0
+        found.append(Prices(paid[piece.columns], paid[n + piece.functions], switch if piece.own.on == 1 else -switch))
+    return found
+
+
+def _first_prices(
+    here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Array | None
+) -> list[Prices]:
+    """Those of the tangents at the best point, where the true ones are near; those of the root where there is no point."""
+    best = journal.incumbent.point
+    if best is None or not journal.incumbent.is_feasible:
+        return _prices(here, rows, bounder)
+    w = np.clip(best.w, *root.box)
+    width = np.minimum(root.box.ub - root.box.lb, 1.0)
+    near = Box(np.maximum(w - TANGENT_SHARE * width, root.box.lb), np.minimum(w + TANGENT_SHARE * width, root.box.ub))
+    for piece in here.pieces:
+        here.cover(piece, True).hear(piece.inputs(w)[None])
+    if hint is None:
+        bounder.solve_tangents(root.box, here.relaxation.below(near))
+        return _prices(here, rows, bounder)
+    relaxation = here.relaxation
+    relaxed = relaxation.relaxed(relaxation.root, no_rows(relaxation.num_columns))
+    bounder.last = relaxed, np.concatenate([w, relaxation.values(w)]), hint
+    return _prices(here, rows, bounder)
+
+
+def _tolerance(journal: Journal, bound: float, cutoff: float) -> float:
+    """How well all prices together are to be met."""
+    best = journal.incumbent.point
+    size = abs(best.objective) if best is not None and np.isfinite(best.objective) else 1.0
+    least = LEAST_SHARE * journal.arguments.options.gap_tol * size
+    gap = (best.objective if best is not None else np.inf) - bound
+    return max(least, GAP_SHARE * gap if np.isfinite(gap) and np.isfinite(cutoff) else 0.05 * size)
+
+
+def _cuts(here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: int, journal: Journal) -> Cuts:
+    """The cuts of all pieces that are paid for."""
+    sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
+    paid = np.flatnonzero(sizes > 1e-7 * sizes.max(initial=0.0)) if sizes.size else np.zeros(0, dtype=np.int64)
+    cuts, owner = [], []
+    for number in paid:
+        cut = _cut(here, here.pieces[number], prices[number], tolerance / paid.size, max_boxes)
+        if cut is not None:
+            cuts.append(cut)
+            owner.append(number)
+    empty = Rows(sp.csr_array((0, here.relaxation.num_columns)), np.zeros(0), np.zeros(0))
+    return Cuts(stack([empty, *cuts]), np.array(owner, dtype=np.int64))
+
+
+def _cut(here: Pieces, piece: Piece, prices: Prices, tolerance: float, max_boxes: int) -> Rows | None:
+    """columns'w + functions'eta >= least, or between two least values by the switch of the piece."""
+    price = price_of(piece, prices.columns, prices.functions)
+    own = piece.own
+    if own.switch < 0:
+        least = here.cover(piece, True).least(price, np.inf, tolerance, max_boxes)
+        return _row(here.relaxation, piece, prices, least, 0.0)
+    if prices.switch >= 0:
+        return None
+    free = here.cover(piece, False).least(price, np.inf, tolerance, max_boxes)
+    least = here.cover(piece, True).least(price, free - prices.switch, tolerance, max_boxes)
+    # Beyond its price nobody switches on.
+    return _row(here.relaxation, piece, prices, free, min(least, free + 1e3 * abs(prices.switch)) - free)
+
+
+def _row(relaxation: Relaxation, piece: Piece, prices: Prices, least: float, rise: float) -> Rows | None:
+    if not np.isfinite(least) or not np.isfinite(rise):
+        return None
+    n, own = relaxation.num_host, piece.own
+    entries = [prices.columns, np.maximum(prices.functions, 0.0)]
+    places = [piece.columns, n + piece.functions]
+    if own.switch >= 0:
+        # rise * z where it is on at 1, rise * (1 - z) where it is on at 0.
+        entries.append(np.array([-rise if own.on == 1 else rise]))
+        places.append(np.array([own.switch]))
+        least = least if own.on == 1 else least + rise
+    value, column = np.concatenate(entries), np.concatenate(places)
+    matrix = sp.csr_array((value, (np.zeros(value.size, dtype=np.int64), column)), shape=(1, relaxation.num_columns))
+    return Rows(matrix, np.array([least]), np.array([np.inf]))
