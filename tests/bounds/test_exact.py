@@ -184,3 +184,14 @@ def test_the_user_may_name_a_solver():
         chosen = exact_solver.choose_solver(small.program, quiet(solver=solver))
         assert chosen is not None
         assert chosen.name == ("highs" if solver == "piqp" else solver)
+
+
+def test_a_branch_that_scip_loses_is_not_missed():
+    """With a feasibility tolerance of 1e-9 SCIP calls 1.1 the optimum of this problem, which is -1.3."""
+    small = draw("MIQP", 1091)
+    best, _ = best_point(small)
+    for given in (None, small.witness):
+        result, tried = prove(small.program, small.embeddings, given)
+        assert tried
+        assert small.program.sense * result.bound <= best + TOL
+        assert result.gap <= 1e-4
