@@ -129,10 +129,10 @@ class Cover:
 
         inf if the set is empty.
         """
-        value = self._bounds(self.boxes, price, min(target, self._best(price) - tolerance))
+        value = self._bounds(self.boxes, price, min(target, self.best(price) - tolerance))
         until = self.num_boxes + max_boxes
         while True:
-            upper = self._best(price)
+            upper = self.best(price)
             enough = min(target, upper - tolerance)
             lowest = float(value.min(initial=np.inf))
             if lowest >= enough or self.num_boxes >= until:
@@ -185,7 +185,7 @@ class Cover:
             best[low] = np.maximum(best[low], _restricted(boxes.at(low), at[low], worth[low], slope[low], constant[low]))
         return best
 
-    def _best(self, price: Price) -> float:
+    def best(self, price: Price) -> float:
         """The least price of a point that is known."""
         return float(self._prices(self.points, price).min(initial=np.inf))
 
