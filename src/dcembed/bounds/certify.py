@@ -56,8 +56,9 @@ def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hin
         _prove_exactly(journal, clock, FIRST_SHARE)
         if journal.is_closed:
             return
-        for root in cut_hull(here.bounder, journal, root, here.cutoff, hint):
-            _write(journal, root.bound, f"{here.bounder.cuts.number} cuts")
+        for cut in cut_hull(here.bounder, journal, root, here.cutoff, hint):
+            root = cut
+            _write(journal, cut.bound, f"{here.bounder.cuts.number} cuts")
         for number, bound in enumerate(branch(here, root)):
             _write(journal, bound, f"{number} boxes")
 
