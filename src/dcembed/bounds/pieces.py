@@ -104,6 +104,8 @@ def _of_network(relaxation: Relaxation, source: NetworkTerms, first: int) -> Ite
     is_single = np.bincount(terms.part, minlength=measured.parts.num_parts) == 1
     chosen = np.flatnonzero(is_single[terms.part])
     order = chosen[np.argsort(terms.block[chosen], kind="stable")]
+    if order.size == 0:
+        return
     blocks, begin = np.unique(terms.block[order], return_index=True)
     for block, own in zip(blocks, np.split(order, begin[1:]), strict=True):
         piece = _piece(relaxation, measured, int(block), position[terms.part[own]], own)
