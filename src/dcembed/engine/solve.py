@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -48,7 +49,7 @@ def solve(
     with open_journal(arguments, chosen.switches) as journal:
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
-        with journal.limited_to(chosen.search_seconds):
+        with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
             ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
         seconds = chosen.proof_seconds(journal.clock.seconds)
         if seconds > 0 and not journal.is_closed:
