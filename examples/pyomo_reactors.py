@@ -49,7 +49,7 @@ def build_model() -> pyo.ConcreteModel:
 
 def main() -> pyo.ConcreteModel:
     m = build_model()
-    results = pyo.SolverFactory("dcembed").solve(m, tee=True, time_limit=500, search="converge", warmstart=True)
+    results = pyo.SolverFactory("dcembed").solve(m, tee=True, time_limit=10, prove=True, warmstart=True)
     pyo.assert_optimal_termination(results)
     print(
         f"\n{results.solver.termination_condition}: profit {pyo.value(m.profit):.3f} per hour; the second reactor is {'on' if m.on.indicator_var.value else 'off'}."
