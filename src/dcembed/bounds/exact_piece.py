@@ -43,8 +43,9 @@ def least_exactly(piece: Piece, columns: Array, functions: Array, most: float, o
     limited = tighten_units(limited, TIGHTEN_SHARE * seconds, lambda: clock.ended() is not None, options.seed)
     clock.check()
     encoded = build_big_m(program, limited.embeddings, limited.bounds, 0.0)
-    box = np.concatenate([limited.lb, encoded.program.lb[limited.lb.size :]]), np.concatenate(
-        [limited.ub, encoded.program.ub[limited.ub.size :]]
+    box = (
+        np.concatenate([limited.lb, encoded.program.lb[limited.lb.size :]]),
+        np.concatenate([limited.ub, encoded.program.ub[limited.ub.size :]]),
     )
     strict = without_tiny(encoded.program, *box)
     backend = choose_solver(strict, options)

@@ -75,9 +75,7 @@ class Pieces:
         return self._covers[key]
 
 
-def cut_hull(
-    bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None
-) -> Iterator[Solved]:
+def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None) -> Iterator[Solved]:
     """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after each.
 
     `hint` has prices to begin with, and points, where somebody knows good ones.
@@ -180,9 +178,7 @@ def _prices(here: Pieces, rows: _Owners, bounder: Bounder) -> list[Prices]:
     return found
 
 
-def _first_prices(
-    here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None
-) -> list[Prices]:
+def _first_prices(here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:
     """Those of the tangents at the best point, where the true ones are near; those of the root where there is no point."""
     best = journal.incumbent.point
     if best is None or not journal.incumbent.is_feasible:
@@ -222,7 +218,7 @@ def _cuts(here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: i
     sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
     paid = np.flatnonzero(sizes > LEAST_PRICE * sizes.max(initial=0.0)) if sizes.size else np.zeros(0, dtype=np.int64)
     cuts, owner = [], []
-    for number in paid:
+    for number in paid.tolist():
         cut = _cut(here, here.pieces[number], prices[number], tolerance / paid.size, max_boxes, journal)
         if cut is not None:
             cuts.append(cut)
