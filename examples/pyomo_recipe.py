@@ -99,6 +99,8 @@ def main() -> None:
     recipe = pd.DataFrame({"temperature": [model.temperature.value], "pressure": [model.pressure.value], "catalyst": [chosen]})
     print(f"\n{chosen} at {recipe.temperature[0]:.1f} K and {recipe.pressure[0]:.2f} bar: profit {pyo.value(model.profit):.3f}")
     print(f"The pipeline predicts a yield of {pipeline.predict(recipe)[0]:.3f} %, the model has {model.predicted.outputs[0].value:.3f} %.")
+    best = results.problem
+    print(f"{results.solver.termination_condition}: the best profit is between {best.lower_bound:.3f} and {best.upper_bound:.3f}.")
     draw(pipeline, model, chosen)
     print(f"Picture: out/{PICTURE.name}")
 
