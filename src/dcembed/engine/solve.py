@@ -13,7 +13,7 @@ from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.loop import search
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result
+from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import Journal, count_sizes, open_journal
 
@@ -53,7 +53,7 @@ def solve(
         seconds = chosen.proof_seconds(journal.clock.seconds)
         if seconds > 0 and not journal.is_closed:
             certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint)
-    return journal.result(ending.status, reason=ending.reason)
+    return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=ending.reason)
 
 
 def _attempt(problem: Problem, journal: Journal) -> None:
