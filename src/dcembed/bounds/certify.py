@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from dcembed.solvers.failover import Solver
 
 # Boxes whose bound is this share of the gap tolerance from the best point are of no interest: the gap is closed then, with some room.
 CLOSED_SHARE = 0.9
-# After so many times that cuts were made a mixed-integer solver has its turn with a small network: for this share of the time that is left, of
+# Cuts go first for this share of the time; then a mixed-integer solver has its turn with a small network, for this share of what is left; of
 # no more than so many seconds.
-FIRST_CUTS, EXACT_SHARE, LONGEST = 2, 0.8, 1200.0
+HULL_SHARE, EXACT_SHARE, LONGEST = 0.4, 0.8, 1200.0
 # Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most.
 ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (5, 30)
 # A whole number is reached by a bound that misses it by no more.
@@ -72,7 +72,8 @@ def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hin
         if journal.is_closed:
             return
         cuts = cut_hull(here.bounder, journal, root, here.cutoff, hint)
-        for cut in chain(islice(cuts, FIRST_CUTS), _exactly(journal, clock), cuts):
+        enough = clock.part(HULL_SHARE * min(clock.limits().seconds, LONGEST))
+        for cut in chain(takewhile(lambda _: enough.ended() is None, cuts), _exactly(journal, clock), cuts):
             root = cut
             _write(journal, cut.bound, f"{here.bounder.cuts.number} cuts")
             if journal.is_closed:

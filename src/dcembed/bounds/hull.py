@@ -29,8 +29,8 @@ MAX_INPUTS = 12
 PATIENCE, WORTH, MAX_ROUNDS = 3, 0.02, 200
 # The tolerance of a price is this share of the gap, spread over the pieces that have one, and no less than this share of the tolerated gap.
 GAP_SHARE, LEAST_SHARE = 0.25, 0.3
-# Boxes for one price at most: the first time, and how many times more with every round that brings too little.
-MAX_BOXES, MORE_BOXES = 20_000, 2.0
+# Boxes for one price at most; after a round that brings too little so many times more, with so much of the tolerance.
+MAX_BOXES, MORE_BOXES, STRICTER = 20_000, 2.0, 0.3
 # Pieces with at least so many inputs are looked at in so many boxes, and then encoded if they have few units.
 MANY_INPUTS, SCREENING = 7, 2000
 # Pieces whose prices are smaller than this, in relation to the largest, are not paid for.
@@ -68,11 +68,11 @@ def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[
     if not here.pieces:
         return
     owners = Owners(here.relaxation, here.pieces)
-    best, num_idle, max_boxes = root, 0, float(MAX_BOXES)
+    best, num_idle, share, max_boxes = root, 0, GAP_SHARE, float(MAX_BOXES)
     prices = _first_prices(here, owners, bounder, journal, root, hint)
     for _ in range(MAX_ROUNDS):
         before, num_cuts = best.bound, bounder.num_added
-        for cuts in _cut_round(here, prices, _tolerance(journal, before, cutoff()), int(max_boxes), journal):
+        for cuts in _cut_round(here, prices, _tolerance(journal, before, share), int(max_boxes), journal):
             for number, cut in cuts:
                 bounder.add(cut, number)
             solved = bounder.solve(root.box, best.bound, root.below)
@@ -81,7 +81,9 @@ def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[
             if best.bound >= cutoff():
                 return
         gains = best.bound - before > WORTH * (cutoff() - before) or not np.isfinite(before)
-        num_idle, max_boxes = (0, max_boxes) if gains else (num_idle + 1, MORE_BOXES * max_boxes)
+        num_idle = 0 if gains else num_idle + 1
+        if not gains:
+            share, max_boxes = STRICTER * share, MORE_BOXES * max_boxes
         if bounder.num_added == num_cuts or num_idle >= PATIENCE:
             return
         fresh = find_prices(owners, bounder.last)
@@ -131,13 +133,13 @@ def _of_fixed(relaxation: Relaxation, prices: Array) -> Array:
     return np.concatenate([rows, restrictions[relaxation.embedded.restrictions.indicator < 0]])
 
 
-def _tolerance(journal: Journal, bound: float, cutoff: float) -> float:
+def _tolerance(journal: Journal, bound: float, share: float) -> float:
     """How well all prices together are to be met."""
     best = journal.incumbent.point
     size = abs(best.objective) if best is not None and np.isfinite(best.objective) else 1.0
     least = LEAST_SHARE * journal.arguments.options.gap_tol * size
     gap = (best.objective if best is not None else np.inf) - bound
-    return max(least, GAP_SHARE * gap if np.isfinite(gap) and np.isfinite(cutoff) else 0.05 * size)
+    return max(least, share * (gap if np.isfinite(gap) else size))
 
 
 def _cut(here: Pieces, piece: Piece, prices: Prices, tolerance: float, max_boxes: int, journal: Journal) -> Rows | None:
