@@ -79,14 +79,14 @@ class Bounder:
         """Release the solver."""
         self._session.close()
 
-    def solve(self, box: Box, known: float = -np.inf, below: Sequence[Below] | None = None) -> Solved:
-        """The relaxation of a box of the host's columns of which `known` is a bound already."""
+    def solve(self, box: Box, known: float = -np.inf, below: Sequence[Below] | None = None, local: Rows | None = None) -> Solved:
+        """The relaxation of a box of the host's columns of which `known` is a bound already; `local` has cuts that hold in the box."""
         relaxation = self.relaxation
         below = relaxation.below(box, self.clock.check) if below is None else below
         full = with_functions(relaxation, box, below)
         if (full.lb[relaxation.num_host :] > full.ub[relaxation.num_host :]).any():
             return Solved(box, below, np.inf, None, np.zeros(full.lb.size), np.zeros(full.lb.size))
-        own = stack([relaxation.switched(full), relaxation.planes(below)])
+        own = stack([relaxation.switched(full), relaxation.planes(below), *([] if local is None else [local])])
         best = Solved(box, below, known, None, np.zeros(full.lb.size), np.zeros(full.lb.size))
         for _ in range(TANGENT_ROUNDS):
             solved = self._solve_once(full, own, best)

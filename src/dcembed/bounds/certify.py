@@ -11,7 +11,7 @@ import numpy as np
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hint import Hint
-from dcembed.bounds.hull import cut_hull
+from dcembed.bounds.hull import Hull, cut_hull
 from dcembed.bounds.relaxation import build_relaxation
 from dcembed.bounds.tree import Branching, branch
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -71,7 +71,7 @@ def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hin
         _write(journal, root.bound, "relaxation")
         if journal.is_closed:
             return
-        cuts = cut_hull(here.bounder, journal, root, here.cutoff, hint)
+        cuts = cut_hull(here.hull, here.bounder, journal, root, here.cutoff, hint)
         enough = clock.part(HULL_SHARE * min(clock.limits().seconds, LONGEST))
         for cut in chain(takewhile(lambda _: enough.ended() is None, cuts), _exactly(journal, clock), cuts):
             root = cut
@@ -104,7 +104,7 @@ def _opened(journal: Journal, box: Box, solver: Solver, clock: Clock) -> Iterato
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
     with closing(bounder), closing(host.session):
-        yield Branching(bounder, journal, host, lambda: cutoff(journal))
+        yield Branching(bounder, Hull(relaxation, clock), journal, host, lambda: cutoff(journal))
 
 
 def _write(journal: Journal, bound: float, words: str) -> None:

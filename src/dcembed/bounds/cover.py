@@ -7,7 +7,7 @@ with the least bounds are halved until that is good enough. A cover outlives its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dcembed.arrays import Array
 from dcembed.bounds.pieces import Piece
 from dcembed.network.network import evaluate
 from dcembed.network.planes import lower_planes
+
+# Lower and upper ends of a box, shapes (n_in,).
+Sides = tuple[Array, Array]
 
 # Boxes that are halved at a time: so many, or this share of those that are too low.
 BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
@@ -126,15 +129,15 @@ class Cover:
             points = points[self._holds(points)]
         self.points = np.concatenate([self.points, points])[-MAX_POINTS - 4096 :]
 
-    def least(self, price: Price, target: float, tolerance: float, max_boxes: int) -> float:
+    def least(self, price: Price, target: float, tolerance: float, max_boxes: int, within: Sides | None = None) -> float:
         """A lower bound of a price over the set; as soon as it reaches the target, or the price of a point to a tolerance, or after so many boxes.
 
-        inf if the set is empty.
+        Of the set in a box of the inputs only where one is given. inf if the set is empty.
         """
-        value = self._bounds(self.boxes, price, min(target, self.best(price) - tolerance))
+        value = self._bounds(self.boxes, price, min(target, self.best(price, within) - tolerance), within)
         until = self.num_boxes + max_boxes
         while True:
-            upper = self.best(price)
+            upper = self.best(price, within)
             enough = min(target, upper - tolerance)
             lowest = float(value.min(initial=np.inf))
             if lowest >= enough or self.num_boxes >= until:
@@ -153,7 +156,7 @@ class Cover:
             rest = np.ones(value.size, dtype=bool)
             rest[chosen] = False
             self.boxes = joined(self.boxes.at(np.flatnonzero(rest)), halves)
-            value = np.concatenate([value[rest], self._bounds(halves, price, enough)])
+            value = np.concatenate([value[rest], self._bounds(halves, price, enough, within)])
 
     def _widths(self, boxes: Boxes) -> Array:
         """How far each side of the boxes moves the first stage; zero for sides that cannot be halved."""
@@ -180,16 +183,32 @@ class Cover:
 
     def _kept(self, boxes: Boxes) -> Boxes:
         """The boxes in which the restrictions may hold."""
+        return boxes.at(self._may_hold(boxes))
+
+    def _may_hold(self, boxes: Boxes) -> Array:
+        """The numbers of these boxes."""
         if not self.is_restricted:
-            return boxes
+            return np.arange(boxes.number)
         slope, constant = boxes.own_slope, boxes.own_constant
         low, high = boxes.low[:, None], boxes.high[:, None]
         least = np.minimum(slope * low, slope * high).sum(axis=2) + constant
         size = (np.abs(slope) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2) + np.abs(constant)
-        return boxes.at(np.flatnonzero((least <= MARGIN * size).all(axis=1)))
+        return np.flatnonzero((least <= MARGIN * size).all(axis=1))
 
-    def _bounds(self, boxes: Boxes, price: Price, enough: float) -> Array:
-        """Lower bounds of a price over each of the boxes; restrictions are left out of those that are good enough without."""
+    def _bounds(self, boxes: Boxes, price: Price, enough: float, within: Sides | None) -> Array:
+        """Lower bounds of a price over each of the boxes, as far as they are within a box; inf for those that are not."""
+        if within is None:
+            return self._bounds_of_all(boxes, price, enough)
+        inside = np.flatnonzero(((boxes.low <= within[1]) & (boxes.high >= within[0])).all(axis=1))
+        there = boxes.at(inside)
+        clipped = replace(there, low=np.maximum(there.low, within[0]), high=np.minimum(there.high, within[1]))
+        may_hold = self._may_hold(clipped)
+        value = np.full(boxes.number, np.inf)
+        value[inside[may_hold]] = self._bounds_of_all(clipped.at(may_hold), price, enough)
+        return value
+
+    def _bounds_of_all(self, boxes: Boxes, price: Price, enough: float) -> Array:
+        """Restrictions are left out where the bound is good enough without."""
         if boxes.number == 0:
             return np.zeros(0)
         at, worth = _candidates(boxes, price)
@@ -200,9 +219,12 @@ class Cover:
             best[low] = np.maximum(best[low], _restricted(boxes.at(low), at[low], worth[low], slope[low], constant[low]))
         return best
 
-    def best(self, price: Price) -> float:
-        """The least price of a point that is known."""
-        return float(self._prices(self.points, price).min(initial=np.inf))
+    def best(self, price: Price, within: Sides | None = None) -> float:
+        """The least price of a point that is known, in a box if one is given."""
+        points = self.points
+        if within is not None:
+            points = points[((points >= within[0]) & (points <= within[1])).all(axis=1)]
+        return float(self._prices(points, price).min(initial=np.inf))
 
     def _prices(self, points: Array, price: Price) -> Array:
         if points.shape[0] == 0:

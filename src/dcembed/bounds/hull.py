@@ -43,12 +43,13 @@ SMOOTH = 0.3
 TANGENT_SHARE = 1e-7
 
 
-class Pieces:
-    """All pieces with their covers, which pieces of one kind share."""
+class Hull:
+    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are."""
 
     def __init__(self, relaxation: Relaxation, clock: Clock) -> None:
         self.relaxation, self.clock = relaxation, clock
         self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
+        self.owners = Owners(relaxation, self.pieces)
         self._covers: dict[tuple[object, ...], Cover] = {}
 
     def cover(self, piece: Piece, is_restricted: bool) -> Cover:
@@ -59,17 +60,18 @@ class Pieces:
         return self._covers[key]
 
 
-def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None) -> Iterator[Solved]:
+def cut_hull(
+    here: Hull, bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None
+) -> Iterator[Solved]:
     """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after every few cuts.
 
     `hint` has prices to begin with, and points, where somebody knows good ones.
     """
-    here = Pieces(bounder.relaxation, bounder.clock)
     if not here.pieces:
         return
-    owners = Owners(here.relaxation, here.pieces)
+    owners = here.owners
     best, num_idle, share, max_boxes = root, 0, GAP_SHARE, float(MAX_BOXES)
-    prices = _first_prices(here, owners, bounder, journal, root, hint)
+    prices = _first_prices(here, bounder, journal, root, hint)
     for _ in range(MAX_ROUNDS):
         before, num_cuts = best.bound, bounder.num_added
         for cuts in _cut_round(here, prices, _tolerance(journal, before, share), int(max_boxes), journal):
@@ -91,7 +93,7 @@ def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[
 
 
 def _cut_round(
-    here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: int, journal: Journal
+    here: Hull, prices: Sequence[Prices], tolerance: float, max_boxes: int, journal: Journal
 ) -> Iterator[list[tuple[int, Rows]]]:
     """The cuts of all pieces that are paid for, some at a time, each with the number of its piece."""
     sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
@@ -107,11 +109,11 @@ def _cut_round(
             yield cuts
 
 
-def _first_prices(here: Pieces, owners: Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:
+def _first_prices(here: Hull, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:
     """Those of the tangents at the best point, where the true ones are near; those of the root where there is no point."""
     best = journal.incumbent.point
     if best is None or not journal.incumbent.is_feasible:
-        return find_prices(owners, bounder.last)
+        return find_prices(here.owners, bounder.last)
     w = np.clip(best.w, *root.box)
     width = np.minimum(root.box.ub - root.box.lb, 1.0)
     near = Box(np.maximum(w - TANGENT_SHARE * width, root.box.lb), np.minimum(w + TANGENT_SHARE * width, root.box.ub))
@@ -120,11 +122,11 @@ def _first_prices(here: Pieces, owners: Owners, bounder: Bounder, journal: Journ
         here.cover(piece, True).hear(np.array([piece.inputs(point) for point in known]))
     if hint is None:
         bounder.solve_tangents(root.box, here.relaxation.below(near))
-        return find_prices(owners, bounder.last)
+        return find_prices(here.owners, bounder.last)
     relaxation = here.relaxation
     relaxed = relaxation.relaxed(relaxation.root, no_rows(relaxation.num_columns))
     x, multipliers = np.concatenate([w, relaxation.values(w)]), _of_fixed(relaxation, hint.prices)
-    return find_prices(owners, Multiplied(relaxed, x, multipliers, np.zeros(0, dtype=np.int64)))
+    return find_prices(here.owners, Multiplied(relaxed, x, multipliers, np.zeros(0, dtype=np.int64)))
 
 
 def _of_fixed(relaxation: Relaxation, prices: Array) -> Array:
@@ -142,20 +144,20 @@ def _tolerance(journal: Journal, bound: float, share: float) -> float:
     return max(least, share * (gap if np.isfinite(gap) else size))
 
 
-def _cut(here: Pieces, piece: Piece, prices: Prices, tolerance: float, max_boxes: int, journal: Journal) -> Rows | None:
+def _cut(here: Hull, piece: Piece, prices: Prices, tolerance: float, max_boxes: int, journal: Journal) -> Rows | None:
     """columns'w + functions'eta >= least, or between two least values by the switch of the piece."""
     if piece.own.switch < 0:
-        return _row(here.relaxation, piece, prices, _least(here, piece, prices, np.inf, tolerance, max_boxes, journal), 0.0)
+        return cut_row(here.relaxation, piece, prices, _least(here, piece, prices, np.inf, tolerance, max_boxes, journal), 0.0)
     if prices.switch >= 0:
         return None
     price = price_of(piece, prices.columns, prices.functions)
     free = here.cover(piece, False).least(price, np.inf, tolerance, max_boxes)
     # Beyond its price nobody switches on.
     least = _least(here, piece, prices, free - prices.switch, tolerance, max_boxes, journal)
-    return _row(here.relaxation, piece, prices, free, min(least, free + 1e3 * abs(prices.switch)) - free)
+    return cut_row(here.relaxation, piece, prices, free, min(least, free + 1e3 * abs(prices.switch)) - free)
 
 
-def _least(here: Pieces, piece: Piece, prices: Prices, target: float, tolerance: float, max_boxes: int, journal: Journal) -> float:
+def _least(here: Hull, piece: Piece, prices: Prices, target: float, tolerance: float, max_boxes: int, journal: Journal) -> float:
     """The least price over the set of a piece: by boxes, and by its exact encoding where they are too many."""
     cover, price = here.cover(piece, True), price_of(piece, prices.columns, prices.functions)
     can_encode = is_encodable(piece) and np.unique(piece.place).size >= MANY_INPUTS
@@ -167,7 +169,8 @@ def _least(here: Pieces, piece: Piece, prices: Prices, target: float, tolerance:
     return max(least, exact)
 
 
-def _row(relaxation: Relaxation, piece: Piece, prices: Prices, least: float, rise: float) -> Rows | None:
+def cut_row(relaxation: Relaxation, piece: Piece, prices: Prices, least: float, rise: float) -> Rows | None:
+    """prices'(columns, functions) >= least, and by `rise` more while the switch of the piece is on; None where nothing is known."""
     if not np.isfinite(least) or not np.isfinite(rise):
         return None
     n, own = relaxation.num_host, piece.own

@@ -17,6 +17,7 @@ from dcembed.bounds.network_terms import NetworkTerms
 from dcembed.bounds.relaxation import Relaxation
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.network import Network
+from dcembed.program.tightening import Box
 
 # Rows of the host that a piece looks at, at most.
 MAX_ROWS = 4
@@ -84,6 +85,10 @@ class Piece:
         own = self.own
         parts = (*self.box, self.weights, own.slope, own.weights, own.rhs, self.step)
         return (id(self.network), *(part.tobytes() for part in parts))
+
+    def within(self, box: Box) -> Piece:
+        """The same while the columns of the host are in a box."""
+        return replace(self, lb=box.lb[self.columns], ub=box.ub[self.columns])
 
     def inputs(self, w: Array) -> Array:
         """u at a point of the host, shape (n_in,)."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.bounds.box_cuts import solve_box
 from dcembed.bounds.boxes import Bounder, Solved
+from dcembed.bounds.hull import Hull
 from dcembed.embedded.point import measure_point
 from dcembed.program.derive import derive
 from dcembed.program.tightening import SAFETY, Box, tighten
@@ -54,6 +56,7 @@ class Branching:
     """What branching works with; `cutoff()` is the bound from which on a box is of no interest."""
 
     bounder: Bounder
+    hull: Hull
     journal: Journal
     host: HostProblem
     cutoff: Callable[[], float]
@@ -71,7 +74,7 @@ def branch(here: Branching, root: Solved) -> Iterator[float]:
             if shrunk is None:
                 tree.close(here.cutoff())
             else:
-                _place(here, tree, here.bounder.solve(shrunk, solved.bound))
+                _place(here, tree, solve_box(here.hull, here.bounder, shrunk, solved.bound, here.cutoff))
         if not halves:
             tree.close(solved.bound)
         yield tree.bound
