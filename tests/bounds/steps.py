@@ -1,0 +1,109 @@
+"""The bound of every step of a proof by itself, and what a proof as a whole says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from unittest import mock
+
+import numpy as np
+
+import dcembed
+from dcembed import Options
+from dcembed.bounds import certify, hull
+from dcembed.bounds.exact import prove_exactly
+from dcembed.bounds.hull import cut_hull
+from dcembed.bounds.tree import Branching, branch
+from dcembed.engine.problem import build_problem
+from dcembed.run.arguments import read_arguments
+from dcembed.run.clock import RunEnded
+from dcembed.run.journal import Journal, open_journal
+from dcembed.run.starts import measure_start
+from dcembed.program.tightening import Box
+
+from .random_problems import Drawn
+from .truth import ALLOWED, best_of, excess
+
+STEPS = ("relaxation", "cuts", "boxes", "exact")
+# Boxes of a cover, rounds of cuts, and boxes of a tree: a few are enough to be wrong.
+COVER_BOXES, CUT_ROUNDS, TREE_BOXES = 300, 3, 25
+SECONDS = 5.0
+
+
+@dataclass
+class Proved:
+    """The bounds of one problem by step, all being minimized, and the points that were met."""
+
+    bounds: dict[str, float] = field(default_factory=dict)
+    points: list[np.ndarray] = field(default_factory=list)
+
+    def note(self, step: str, journal: Journal, bound: float) -> None:
+        """A bound, as it would be certified."""
+        proved = certify.rounded(journal.embedded, bound)
+        self.bounds[step] = max(self.bounds.get(step, -np.inf), -np.inf if np.isnan(proved) else proved)
+
+
+def prove_steps(drawn: Drawn, steps: tuple[str, ...] = STEPS, start: np.ndarray | None = None, gap_tol: float = 1e-6) -> Proved:
+    """What each step proves."""
+    options = Options(verbose=False, time_limit=SECONDS, prove=True, gap_tol=gap_tol)
+    proved = Proved()
+    if "exact" in steps:
+        with _opened(drawn, options, start) as (journal, _, _):
+            prove_exactly(journal, SECONDS)
+            proved.note("exact", journal, journal.bound)
+            _keep(proved, journal)
+    if set(steps) - {"exact"}:
+        with _opened(drawn, options, start) as (journal, here, box):
+            _prove_without_mip(proved, journal, here, box, steps)
+            _keep(proved, journal)
+    return proved
+
+
+def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: Box, steps: tuple[str, ...]) -> None:
+    try:
+        root = here.bounder.solve(box)
+        proved.note("relaxation", journal, root.bound)
+        if "cuts" in steps:
+            with mock.patch.object(hull, "MAX_BOXES", COVER_BOXES), mock.patch.object(hull, "MORE_BOXES", 1.0):
+                for root in islice(cut_hull(here.bounder, journal, root, here.cutoff), CUT_ROUNDS):
+                    proved.note("cuts", journal, root.bound)
+        if "boxes" in steps:
+            for bound in islice(branch(here, root), TREE_BOXES):
+                proved.note("boxes", journal, bound)
+    except RunEnded:
+        pass
+
+
+@contextmanager
+def _opened(drawn: Drawn, options: Options, start: np.ndarray | None) -> Iterator[tuple[Journal, Branching, Box]]:
+    arguments = read_arguments(drawn.program, drawn.embeddings, start, options)
+    with open_journal(arguments, options.switches) as journal:
+        problem = build_problem(journal.embedded, options, lambda: False)
+        for number, w in enumerate(arguments.starts):
+            journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)))
+        with certify._opened(journal, problem.box, problem.solver, journal.clock) as here:
+            yield journal, here, problem.box
+
+
+def _keep(proved: Proved, journal: Journal) -> None:
+    best = journal.incumbent.point
+    if best is not None:
+        proved.points.append(journal.embedded.lift(best.w))
+
+
+def wrong_steps(drawn: Drawn, steps: tuple[str, ...] = STEPS, with_start: bool = False, seed: int = 0) -> dict[str, float]:
+    """The steps whose bounds are on the wrong side of a feasible point, and by how much."""
+    proved = prove_steps(drawn, steps, drawn.witness if with_start else None)
+    best = best_of(drawn, proved.points, seed)
+    return {step: excess(bound, best) for step, bound in proved.bounds.items() if excess(bound, best) > ALLOWED}
+
+
+def prove_whole(drawn: Drawn, seconds: float, gap_tol: float = 1e-4) -> tuple[dcembed.Result, float]:
+    """`dcembed.prove` from the witness, and the best feasible point that is known."""
+    result = dcembed.prove(
+        drawn.program, drawn.embeddings, point=drawn.witness, options={"verbose": False, "time_limit": seconds, "gap_tol": gap_tol}
+    )
+    hints = [result.x] if result.x is not None else []
+    return result, best_of(drawn, hints)
