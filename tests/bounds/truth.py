@@ -44,6 +44,13 @@ def _within(value: np.ndarray, lb: np.ndarray | float, ub: np.ndarray | float, s
 
 def best_of(drawn: Drawn, hints: list[np.ndarray], seed: int = 0, num_points: int = 1200, num_rounds: int = 14) -> float:
     """The least objective of a feasible point that is found; the hints are points (n,) from which the columns that are drawn are taken."""
+    return best_point(drawn, hints, seed, num_points, num_rounds)[0]
+
+
+def best_point(
+    drawn: Drawn, hints: list[np.ndarray], seed: int = 0, num_points: int = 1200, num_rounds: int = 14
+) -> tuple[float, np.ndarray]:
+    """The same with the point, shape (n,)."""
     rng = np.random.default_rng([seed, 2])
     program, k = drawn.program, drawn.num_drawn
     lb, ub, integer = program.lb[:k], program.ub[:k], program.integer[:k]
@@ -65,7 +72,7 @@ def best_of(drawn: Drawn, hints: list[np.ndarray], seed: int = 0, num_points: in
         step = rng.normal(size=(num_points // few // 6, k)) * reach * 10.0 ** rng.uniform(-2, 0, (num_points // few // 6, 1))
         step *= rng.random(step.shape) < 0.7
         chosen, starts, reach = center + step, [center], 0.5 * reach
-    return best
+    return best, completed(drawn, center[None])[0]
 
 
 def excess(bound: float, best: float) -> float:
