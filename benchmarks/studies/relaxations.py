@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.peers import auto_lirpa_
 from benchmarks.problems.qp import load_qp_network
 from benchmarks.problems.smooth_qp import load_smooth_network
-from benchmarks.problems.water import HIGH, LOW, load_water_network
+from benchmarks.problems.water import load_water_network, untreated_samples
 from dcembed import Network
 from dcembed.network.bounds import lower_lines
 from dcembed.network.planes import lower_planes, lowest
@@ -49,7 +49,9 @@ def cases() -> Iterator[Case]:
     networks["qp-tanh-64x3"] = load_smooth_network("tanh", 64, 3, 0)
     for name, network in networks.items():
         yield Case(name, network, -np.ones(network.num_inputs), np.ones(network.num_inputs))
-    yield Case("water-32x4", load_water_network(), LOW, HIGH)
+    samples = untreated_samples(NUM_SAMPLES, cohort=0)
+    middle, reach = samples.mean(axis=0), 2.0 * samples.std(axis=0)
+    yield Case("water-32x4", load_water_network(), middle - reach, middle + reach)
 
 
 def draw(case: Case, width: float, seed: int = 0) -> tuple[Array, Array]:
@@ -117,19 +119,35 @@ def rows(case: Case) -> Iterator[str]:
             yield f"|   | {name} | {least:.5f} | {microseconds:.0f} |"
 
 
+def heading() -> list[str]:
+    """What the rows of the table are."""
+    is_missing = not auto_lirpa_.is_installed()
+    return [
+        "# Linear relaxations",
+        "",
+        f"{NUM_BOXES} boxes, one thread; widths are relative to [-1, 1] (water: to two standard deviations around the mean).",
+        "",
+        "- forward: two lines around every unit (`lower_lines`); backward: `lower_planes(tight=True)`; with steps: slopes of every unit chosen,",
+        "  for the bounds of the units before it, too",
+        "- planes: `lower_planes` as branching calls it, with and without three steps",
+        *(["- auto_LiRPA is not installed here: its rows are missing"] if is_missing else []),
+        "",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="where the table is written, too")
-    out = parser.parse_args().out
-    found = "" if auto_lirpa_.is_installed() else "auto_LiRPA is not installed here: its rows are missing.\n\n"
-    lines = ["# Linear relaxations", "", f"{NUM_BOXES} boxes, one thread. {found}", "", "| case | method | mean lower bound | us a box |"]
-    lines.append("| --- | --- | ---: | ---: |")
-    for case in cases():
+    parser.add_argument("--cases", nargs="+", help="names of some cases; all by default")
+    arguments = parser.parse_args()
+    lines = [*heading(), "| case | method | mean lower bound | us a box |", "| --- | --- | ---: | ---: |"]
+    chosen = [case for case in cases() if arguments.cases is None or case.name in arguments.cases]
+    for case in chosen:
         for line in rows(case):
             print(line, flush=True)
             lines.append(line)
-    if out is not None:
-        out.write_text("\n".join(lines) + "\n")
+    if arguments.out is not None:
+        arguments.out.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -284,6 +284,27 @@ def test_what_overflows_is_said_to_be_unknown():
     assert lowest(planes, np.array([[-1.0, -1.0]]), np.array([[1.0, 1.0]])).item() == -np.inf
 
 
+def test_no_boxes_and_no_units_are_no_trouble():
+    network = random_mlp((3, 5, 2))
+    planes = lower_planes(network, np.ones((0, 2)), np.zeros((0, 3)), np.ones((0, 3)), steps=2, tight=True)
+    assert planes.slope.shape == (0, 1, 3)
+    linear = build_mlp([[[1.0, -2.0]]], [[3.0]])
+    planes = lower_planes(linear, [[-1.0]], [[0.0, 0.0]], [[1.0, 1.0]], steps=2, tight=True)
+    np.testing.assert_allclose(planes.slope, [[[-1.0, 2.0]]])
+    np.testing.assert_allclose(planes.constant, [[-3.0]])
+
+
+@pytest.mark.parametrize("end", [np.inf, 1e200])
+def test_endless_boxes_bound_nothing_and_spare_the_others(end):
+    network = random_mlp((2, 10, 10, 1))
+    lb, ub = np.array([[-1.0, -end], [-1.0, -1.0]]), np.array([[1.0, end], [1.0, 1.0]])
+    planes = lower_planes(network, -np.ones((2, 1)), lb, ub, steps=2)
+    alone = lower_planes(network, [[-1.0]], lb[1:], ub[1:], steps=2)
+    assert not np.isnan(planes.constant).any()
+    assert lowest(planes, lb, ub)[0, 0] < -1e100 or lowest(planes, lb, ub)[0, 0] == -np.inf
+    np.testing.assert_allclose(planes.constant[1], alone.constant[0])
+
+
 def test_weights_of_another_shape_are_refused():
     network = random_mlp((3, 5, 2))
     with pytest.raises(InputError, match=r"weights has shape \(4, 3\), but there are 4 boxes and the network has 2 outputs"):

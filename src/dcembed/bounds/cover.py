@@ -16,10 +16,10 @@ from dcembed.bounds.pieces import Piece
 from dcembed.network.network import evaluate
 from dcembed.network.planes import lower_planes
 
-# Boxes that are halved at a time.
-BATCH = 256
-# Points drawn around the best one in every round, and how far, as shares of the lowest box.
-NUM_DRAWN, REACH = 64, 0.5
+# Boxes that are halved at a time: so many, or this share of those that are too low.
+BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
+# Low boxes in which points are looked for, shares of the way from the best point there, points that are kept of them, and of all.
+NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0]), 8, 2000
 # Passes over several restrictions.
 NUM_PASSES = 3
 # Relative margin for the rounding of sums over inputs.
@@ -105,12 +105,11 @@ def build_boxes(piece: Piece, low: Array, high: Array, check: Callable[[], None]
 class Cover:
     """Boxes that cover the set of a piece, and points in it."""
 
-    def __init__(self, piece: Piece, is_restricted: bool, check: Callable[[], None], seed: int = 0) -> None:
+    def __init__(self, piece: Piece, is_restricted: bool, check: Callable[[], None]) -> None:
         self.piece, self.is_restricted, self._check = piece, is_restricted and piece.own.rhs.size > 0, check
         low, high = piece.box
         self.boxes = self._kept(build_boxes(piece, low[None], high[None], check))
         self.points = np.zeros((0, low.size))
-        self._rng = np.random.default_rng(seed)
         first = piece.network.stages[0].weights.get(0) if piece.network.stages else None
         block = np.ones((1, low.size)) if first is None else first if isinstance(first, np.ndarray) else first.toarray()
         # How much of the first stage an input moves.
@@ -123,14 +122,14 @@ class Cover:
         points = np.clip(points, low, high)
         if self.is_restricted:
             points = points[self._holds(points)]
-        self.points = np.concatenate([self.points, points])[-4 * NUM_DRAWN :]
+        self.points = np.concatenate([self.points, points])[-MAX_POINTS - 4096 :]
 
     def least(self, price: Price, target: float, tolerance: float, max_boxes: int) -> float:
         """A lower bound of a price over the set; as soon as it reaches the target, or the price of a point to a tolerance, or after so many boxes.
 
         inf if the set is empty.
         """
-        value = self._bounds(self.boxes, price)
+        value = self._bounds(self.boxes, price, min(target, self._best(price) - tolerance))
         until = self.num_boxes + max_boxes
         while True:
             upper = self._best(price)
@@ -139,17 +138,18 @@ class Cover:
             if lowest >= enough or self.num_boxes >= until:
                 return lowest
             self._check()
-            number = min(BATCH, int((value < enough).sum()))
+            num_low = int((value < enough).sum())
+            number = min(num_low, max(BATCH, min(MAX_BATCH, int(BATCH_SHARE * num_low))))
             chosen = np.argpartition(value, number - 1)[:number]
             chosen = chosen[np.argsort(value[chosen], kind="stable")]
-            self._draw(self.boxes.at(chosen[:1]), price)
+            self._look(self.boxes.at(chosen[:NUM_LOOKED]), price)
             halves = self._halves(self.boxes.at(chosen))
             if halves is None:
                 return lowest
             rest = np.ones(value.size, dtype=bool)
             rest[chosen] = False
             self.boxes = joined(self.boxes.at(np.flatnonzero(rest)), halves)
-            value = np.concatenate([value[rest], self._bounds(halves, price)])
+            value = np.concatenate([value[rest], self._bounds(halves, price, enough)])
 
     def _halves(self, boxes: Boxes) -> Boxes | None:
         width = (boxes.high - boxes.low) * self._sensitivity
@@ -173,27 +173,16 @@ class Cover:
         size = (np.abs(slope) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2) + np.abs(constant)
         return boxes.at(np.flatnonzero((least <= MARGIN * size).all(axis=1)))
 
-    def _bounds(self, boxes: Boxes, price: Price) -> Array:
-        """Lower bounds of a price over each of the boxes."""
+    def _bounds(self, boxes: Boxes, price: Price, enough: float) -> Array:
+        """Lower bounds of a price over each of the boxes; restrictions are left out of those that are good enough without."""
         if boxes.number == 0:
             return np.zeros(0)
         at, worth = _candidates(boxes, price)
-        slope = np.einsum("k,lki->li", price.functions, boxes.slope) if price.functions.size else np.zeros_like(boxes.low)
-        constant = boxes.constant @ price.functions if price.functions.size else np.zeros(boxes.number)
-        if not self.is_restricted:
-            return _lagrangian(at, worth, slope, constant)
-        multiplier = np.zeros((boxes.number, boxes.own_constant.shape[1]))
+        slope, constant = _priced(boxes, price)
         best = _lagrangian(at, worth, slope, constant)
-        num_passes = 1 if multiplier.shape[1] == 1 else NUM_PASSES
-        for _ in range(num_passes):
-            for number in range(multiplier.shape[1]):
-                others = np.delete(np.arange(multiplier.shape[1]), number)
-                there = slope + np.einsum("lr,lri->li", multiplier[:, others], boxes.own_slope[:, others])
-                rest = constant + np.einsum("lr,lr->l", multiplier[:, others], boxes.own_constant[:, others])
-                multiplier[:, number], value = _best_multiplier(
-                    at, worth, there, rest, boxes.own_slope[:, number], boxes.own_constant[:, number]
-                )
-                best = np.maximum(best, value)
+        low = np.flatnonzero(best < enough) if self.is_restricted else np.zeros(0, dtype=np.int64)
+        if low.size:
+            best[low] = np.maximum(best[low], _restricted(boxes.at(low), at[low], worth[low], slope[low], constant[low]))
         return best
 
     def _best(self, price: Price) -> float:
@@ -218,24 +207,47 @@ class Cover:
         holds: Array = (value <= own.rhs).all(axis=1)
         return holds
 
-    def _draw(self, box: Boxes, price: Price) -> None:
-        """Look for a cheaper point in the lowest box, and around the best that is known."""
-        low, high = box.low[0], box.high[0]
-        drawn = low + (high - low) * self._rng.random((NUM_DRAWN, low.size))
+    def _look(self, boxes: Boxes, price: Price) -> None:
+        """Look for cheaper points: in the middle and in the cheapest corner of low boxes, and from there towards the best that is known."""
+        at, worth = _candidates(boxes, price)
+        slope, _ = _priced(boxes, price)
+        corner = np.take_along_axis(at, (worth + slope[:, :, None] * at).argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
+        tried = np.concatenate([0.5 * (boxes.low + boxes.high), corner])
         if self.points.shape[0]:
-            near = self.points[int(self._prices(self.points, price).argmin())]
-            drawn = np.concatenate([drawn, near + REACH * (high - low) * self._rng.normal(size=drawn.shape)])
+            best = self.points[int(self._prices(self.points, price).argmin())]
+            tried = (best + SHARES[:, None, None] * (tried - best)).reshape(-1, best.size)
         before = self.points
-        self.hear(drawn)
+        self.hear(tried)
         if self.points.shape[0]:
-            best = np.argsort(self._prices(self.points, price), kind="stable")[:8]
-            self.points = np.concatenate([before[-3 * NUM_DRAWN :], self.points[best]])
+            order = np.argsort(self._prices(self.points, price), kind="stable")[:NUM_KEPT]
+            self.points = np.concatenate([before[-MAX_POINTS:], self.points[order]])
+
+
+def _priced(boxes: Boxes, price: Price) -> tuple[Array, Array]:
+    """Slope (L, n_in) and constant (L,) of the planes below the priced functions."""
+    if not price.functions.any():
+        return np.zeros_like(boxes.low), np.zeros(boxes.number)
+    return np.einsum("k,lki->li", price.functions, boxes.slope), boxes.constant @ price.functions
+
+
+def _restricted(boxes: Boxes, at: Array, worth: Array, slope: Array, constant: Array) -> Array:
+    """The largest Lagrangian over multipliers of the restrictions, one after the other."""
+    size = boxes.own_constant.shape[1]
+    multiplier, best = np.zeros((boxes.number, size)), np.full(boxes.number, -np.inf)
+    for number in [*range(size)] * (1 if size == 1 else NUM_PASSES):
+        others = np.delete(np.arange(size), number)
+        there = slope + np.einsum("lr,lri->li", multiplier[:, others], boxes.own_slope[:, others])
+        rest = constant + np.einsum("lr,lr->l", multiplier[:, others], boxes.own_constant[:, others])
+        own = boxes.own_slope[:, number], boxes.own_constant[:, number]
+        multiplier[:, number], value = _best_multiplier(at, worth, there, rest, *own)
+        best = np.maximum(best, value)
+    return best
 
 
 def _candidates(boxes: Boxes, price: Price) -> tuple[Array, Array]:
-    """Places in which the price of an input can be least in a box, whatever is added to its slope, and its values there: (L, n_in, K + 2)."""
+    """Places in which the price of an input can be least in a box, whatever is added to its slope, and its values there: (L, n_in, K)."""
     low, high = boxes.low[:, :, None], boxes.high[:, :, None]
-    at = np.concatenate([low, np.clip(price.kinks[None], low, high), high], axis=2)
+    at = np.concatenate([low, np.clip(price.kinks[None, :, 1:-1], low, high), high], axis=2)
     return at, np.stack([np.interp(at[:, i], price.kinks[i], price.values[i]) for i in range(at.shape[1])], axis=1)
 
 
@@ -254,7 +266,6 @@ def _best_multiplier(at: Array, worth: Array, slope: Array, constant: Array, own
         rise = np.diff(worth, axis=2) / length + slope[:, :, None]
         tried = -rise / own_slope[:, :, None]
     tried = np.where((length > 0) & np.isfinite(tried) & (tried > 0), tried, 0.0).reshape(at.shape[0], -1)
-    tried = np.unique(tried, axis=1) if tried.shape[0] == 1 else tried
     best, chosen = np.full(at.shape[0], -np.inf), np.zeros(at.shape[0])
     for column in range(tried.shape[1]):
         y = tried[:, column]

@@ -29,6 +29,8 @@ PATIENCE, WORTH, MAX_ROUNDS = 3, 0.02, 200
 GAP_SHARE, LEAST_SHARE = 0.25, 0.3
 # Boxes for one price at most: the first time, and how many times more with every round that brings too little.
 MAX_BOXES, MORE_BOXES = 20_000, 2.0
+# Pieces whose prices are smaller than this, in relation to the largest, are not paid for.
+LEAST_PRICE = 1e-6
 # Prices are the mean of those of the best round and of the last, with this weight on the former.
 SMOOTH = 0.3
 # Half the width, as a share of it, of the box in which the planes of a relaxation are its tangents at a point.
@@ -55,8 +57,8 @@ class Prices:
 class Pieces:
     """All pieces with their covers, which pieces of one kind share, and the owner of every cut."""
 
-    def __init__(self, relaxation: Relaxation, check: Callable[[], None], seed: int) -> None:
-        self.relaxation, self._check, self._seed = relaxation, check, seed
+    def __init__(self, relaxation: Relaxation, check: Callable[[], None]) -> None:
+        self.relaxation, self._check = relaxation, check
         self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
         self._covers: dict[tuple[object, ...], Cover] = {}
 
@@ -64,7 +66,7 @@ class Pieces:
         """The cover of the set of a piece, or of its inputs alone."""
         key = (is_restricted, *piece.key)
         if key not in self._covers:
-            self._covers[key] = Cover(piece, is_restricted, self._check, self._seed)
+            self._covers[key] = Cover(piece, is_restricted, self._check)
         return self._covers[key]
 
 
@@ -75,7 +77,7 @@ def cut_hull(
 
     `hint` has multipliers of the fixed rows from which the first prices are made, where somebody knows good ones.
     """
-    here = Pieces(bounder.relaxation, bounder.clock.check, journal.arguments.options.seed)
+    here = Pieces(bounder.relaxation, bounder.clock.check)
     if not here.pieces:
         return
     rows = _Owners(here)
@@ -206,7 +208,7 @@ def _tolerance(journal: Journal, bound: float, cutoff: float) -> float:
 def _cuts(here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: int, journal: Journal) -> Cuts:
     """The cuts of all pieces that are paid for."""
     sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
-    paid = np.flatnonzero(sizes > 1e-7 * sizes.max(initial=0.0)) if sizes.size else np.zeros(0, dtype=np.int64)
+    paid = np.flatnonzero(sizes > LEAST_PRICE * sizes.max(initial=0.0)) if sizes.size else np.zeros(0, dtype=np.int64)
     cuts, owner = [], []
     for number in paid:
         cut = _cut(here, here.pieces[number], prices[number], tolerance / paid.size, max_boxes)

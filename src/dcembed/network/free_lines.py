@@ -19,78 +19,108 @@ from dcembed.network.rounding import EPS
 
 @dataclass(frozen=True, eq=False)
 class FreeLines:
-    """The lines of one stage among which is chosen; shapes (k, width).
+    """The lines of one stage among which is chosen, for m of its units on k boxes.
 
     Parameters
     ----------
     band
-        The lines to begin with, and those where there is no choice.
+        The lines of all units to begin with, shape (k, width).
+    places
+        Which of k * width units these m are.
     low, high
-        Bounds of the pre-activations.
-    is_below, is_above
-        Where the line below and where the line above may be chosen.
+        Bounds of their pre-activations, shape (m,).
+    is_below
+        Whether it is the line below that may be chosen, or that above; shape (m,).
     """
 
     activation: Activation
     band: Band
+    places: Array
     low: Array
     high: Array
     is_below: Array
-    is_above: Array
 
     @property
     def start(self) -> Array:
-        """The numbers of the lines to begin with."""
-        return self.band.lower if self.activation is RELU else np.full_like(self.low, 0.5)
+        """The numbers of the lines to begin with, shape (m,)."""
+        return at(self.band.lower, self.places) if self.activation is RELU else np.full(self.places.size, 0.5)
+
+    @property
+    def steepest(self) -> Array:
+        """The largest slope of all lines that may be chosen: tangents become steeper towards one of the ends."""
+        if self.activation is RELU:
+            return np.ones(self.places.size)
+        slopes: Array = np.maximum(np.abs(self.activation.slope(self.low)), np.abs(self.activation.slope(self.high)))
+        return slopes
+
+
+def at(values: Array, places: Array) -> Array:
+    """Of an array over k boxes and the units of a stage those in these places."""
+    return values.reshape(-1)[places]
 
 
 def free_lines(activation: Activation, band: Band, low: Array, high: Array) -> FreeLines:
-    """Where lines may be chosen for units whose pre-activations are in [low, high]."""
+    """Where lines may be chosen for units whose pre-activations are in [low, high], (k, width)."""
+    bend = _bend(activation, low, high)
+    places = np.flatnonzero(bend)
+    return FreeLines(activation, band, places, at(low, places), at(high, places), at(bend, places) > 0)
+
+
+def _bend(activation: Activation, low: Array, high: Array) -> Array:
+    """1 where a line below may be chosen, -1 where one above may, 0 where none may."""
     if activation is RELU:
-        return FreeLines(activation, band, low, high, (low < 0) & (high > 0), np.zeros_like(low, dtype=bool))
+        return (low < 0) & (high > 0)
     usual = (low < high) & (high - low <= WIDEST)
     if activation.is_convex:
-        return FreeLines(activation, band, low, high, usual, np.zeros_like(usual))
+        return usual
     if activation.period is not None:
-        usual &= False
+        return np.zeros_like(usual)
     breaks = np.array(activation.breaks)
     first, last = np.searchsorted(breaks, low, side="right"), np.searchsorted(breaks, high, side="left")
-    sign = np.where(usual & (first >= last), np.array(activation.signs)[np.minimum(first, last)], 0)
-    return FreeLines(activation, band, low, high, sign > 0, sign < 0)
+    return np.where(usual & (first >= last), np.array(activation.signs)[np.minimum(first, last)], 0)
 
 
 def lines_of(free: FreeLines, number: Array) -> Band:
-    """The lines that have these numbers, shape (k, width)."""
+    """The lines of all units, those that are chosen by their numbers (m,)."""
     band = free.band
     if free.activation is RELU:
-        return Band(np.where(free.is_below, number, band.lower), None, band.upper, band.lift)
+        return Band(_put(band.lower, free.places, number), None, band.upper, band.lift)
     place = _touched(free, number)
     slope, value = free.activation.slope(place), free.activation.value(place)
     constant = value - slope * place
     room = 8.0 * EPS * (np.abs(value) + np.abs(slope * place)) + free.activation.margin
-    is_below, is_above = (where & np.isfinite(slope) & np.isfinite(constant) for where in (free.is_below, free.is_above))
-    drop = np.zeros_like(place) if band.drop is None else band.drop
+    is_known = np.isfinite(slope) & np.isfinite(constant)
+    below, above = free.is_below & is_known, ~free.is_below & is_known
+    drop = np.zeros_like(band.lower) if band.drop is None else band.drop
     return Band(
-        np.where(is_below, slope, band.lower),
-        np.where(is_below, constant - room, drop),
-        np.where(is_above, slope, band.upper),
-        np.where(is_above, constant + room, band.lift),
+        _put(band.lower, free.places[below], slope[below]),
+        _put(drop, free.places[below], (constant - room)[below]),
+        _put(band.upper, free.places[above], slope[above]),
+        _put(band.lift, free.places[above], (constant + room)[above]),
     )
 
 
+def _put(values: Array, places: Array, new: Array) -> Array:
+    """The values, with new ones in some places."""
+    changed = np.array(values, order="C")
+    changed.reshape(-1)[places] = new
+    return changed
+
+
 def rise(free: FreeLines, number: Array, weight: Array, place: Array) -> Array:
-    """By how much weight times line rises at `place`, to first order, with the number of the line; units take it by the sign of their weight."""
-    taken = np.where(free.is_below, np.maximum(weight, 0.0), 0.0) + np.where(free.is_above, np.minimum(weight, 0.0), 0.0)
+    """By how much weight times line rises at `place`, to first order, with the number of the line: shapes (m,).
+
+    A unit takes the line below it where its weight is positive, that above it where it is negative.
+    """
+    taken = np.where(free.is_below, np.maximum(weight, 0.0), np.minimum(weight, 0.0))
     if free.activation is RELU:
         return taken * place
     touched = _touched(free, number)
-    bend = np.where(taken != 0, free.activation.curvature(touched) * (place - touched) * (free.high - free.low), 0.0)
-    return np.where(np.isfinite(bend), taken * bend, 0.0)
+    up = taken * free.activation.curvature(touched) * (place - touched) * (free.high - free.low)
+    return np.where(np.isfinite(up), up, 0.0)
 
 
 def _touched(free: FreeLines, number: Array) -> Array:
-    """The places that belong to numbers; where there is no choice, zero, where all activations are known."""
-    is_free = free.is_below | free.is_above
-    low, high = np.where(is_free, free.low, 0.0), np.where(is_free, free.high, 0.0)
-    places: Array = np.clip(low + number * (high - low), low, high)
+    """The places that belong to numbers."""
+    places: Array = np.clip(free.low + number * (free.high - free.low), free.low, free.high)
     return places

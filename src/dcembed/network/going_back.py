@@ -10,7 +10,7 @@ sum of |w| times what a unit's line takes from the stages before without signs, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -85,11 +85,6 @@ def read_stage(
     """A stage whose pre-activations are in [low, high], (k, width), and whose sources are in `ranges`."""
     band, added = enclose_safely(activation, low, high), added_up(affine, sizes, ranges)
     return Stage(low, high, band, *value_range(activation, low, high), added, _size(band, added))
-
-
-def with_band(stage: Stage, band: Band) -> Stage:
-    """The same stage between other lines."""
-    return replace(stage, band=band, size=_size(band, stage.added))
 
 
 def _size(band: Band, added: Array) -> Array:
@@ -194,7 +189,8 @@ def _known(slope: Array, constant: Array) -> Planes:
 
 def lowest(planes: Planes, lb: Array, ub: Array) -> Array:
     """The least value of each function on its box, (k, q): below it, also in floating point."""
-    ends = np.minimum(planes.slope * lb[:, None, :], planes.slope * ub[:, None, :])
-    least = ends.sum(axis=2) + planes.constant
-    safe: Array = least - EPS * (lb.shape[1] + 4) * (np.abs(ends).sum(axis=2) + np.abs(planes.constant))
-    return safe
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = np.minimum(planes.slope * lb[:, None, :], planes.slope * ub[:, None, :])
+        least = ends.sum(axis=2) + planes.constant
+        safe: Array = least - EPS * (lb.shape[1] + 4) * (np.abs(ends).sum(axis=2) + np.abs(planes.constant))
+    return np.where(np.isnan(safe), -np.inf, safe)

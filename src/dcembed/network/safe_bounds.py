@@ -31,6 +31,8 @@ Bounds = list[tuple[Array, Array]]
 # Numbers of a stage that are worked on together, and boxes at the least.
 CHUNK_ENTRIES = 200_000
 LEAST_BOXES = 16
+# What all calls of a thread work in.
+SCRATCH = Scratch()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,6 @@ class _Way:
     steps: int
     share: float
     sizes: list[dict[int, Matrix]]
-    scratch: Scratch
 
 
 def bound_safely(
@@ -142,7 +143,7 @@ def _choose(network: Network, tight: bool, steps: int) -> _Way:
     carries = not runs_backward(network)
     refines = tight or not carries
     sizes = [magnitudes(affine) for affine in network.stages]
-    return _Way(network, carries, network.is_piecewise_linear and not refines, refines, steps, rounding(network), sizes, Scratch())
+    return _Way(network, carries, network.is_piecewise_linear and not refines, refines, steps, rounding(network), sizes)
 
 
 def _bound(way: _Way, box: _Box, within: Bounds | None, check: Callable[[], None]) -> Bounds:
@@ -152,7 +153,7 @@ def _bound(way: _Way, box: _Box, within: Bounds | None, check: Callable[[], None
     result: Bounds = []
     for index, (affine, activation) in enumerate(zip(way.network.stages, way.network.activations, strict=True)):
         check()
-        around = push(affine, way.sizes[index], sources, way.share, way.scratch)
+        around = push(affine, way.sizes[index], sources, way.share, SCRATCH)
         low, high = ends(around) if within is None else _both(*ends(around), *within[index])
         if not way.is_plain:
             low, high = _improve(way, index, low, high, stages, box)
@@ -162,7 +163,7 @@ def _bound(way: _Way, box: _Box, within: Bounds | None, check: Callable[[], None
         band = enclose_safely(activation, low, high)
         if not way.is_plain:
             stages.append(read_stage(affine, way.sizes[index], activation, low, high, _ranges(stages, box)))
-        units, places = relax(around, *_parallel(activation, band, low, high), places, way.scratch, f"units of stage {index}")
+        units, places = relax(around, *_parallel(activation, band, low, high), places, SCRATCH, f"units of stage {index}")
         sources.append(units)
     return result
 

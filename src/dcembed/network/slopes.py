@@ -8,14 +8,14 @@ by steps that are about as long for all units and become shorter, and the best p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.network.affine import apply_affine
-from dcembed.network.free_lines import FreeLines, free_lines, lines_of, rise
-from dcembed.network.going_back import Planes, Stage, go_back, lowest, with_band
+from dcembed.network.free_lines import FreeLines, at, free_lines, lines_of, rise
+from dcembed.network.going_back import Planes, Stage, go_back, lowest
 from dcembed.network.network import Network
 from dcembed.network.rounding import magnitude
 
@@ -83,13 +83,14 @@ def climb(
     passed: dict[int, Array] = {}
     best = planes = go_back(network, weights, constant, stages, reach, share, passed)
     height = lowest(best, lb, ub)
+    stages = [_for_all_lines(*each) for each in zip(stages, free, strict=True)]
     for step in range(steps):
         places = _places(network, stages, passed, np.where(planes.slope[:, 0] > 0, lb, ub))
         climbers = [
-            climber if index + 1 not in passed else _moved(climber, rise(each, climber.number, passed[index + 1][:, 0], place), step)
-            for index, (climber, each, place) in enumerate(zip(climbers, free, places, strict=True))
+            climber if index not in passed else _moved(climber, rise(each, climber.number, *_seen(each, passed[index], place)), step)
+            for index, (climber, each, place) in enumerate(zip(climbers, free, places, strict=True), start=1)
         ]
-        stages = [_with_lines(*each) for each in zip(stages, free, climbers, strict=True)]
+        stages = [replace(stage, band=lines_of(each, climber.number)) for stage, each, climber in zip(stages, free, climbers, strict=True)]
         passed = {}
         planes = go_back(network, weights, constant, stages, reach, share, passed)
         best, height = _better(best, height, planes, lowest(planes, lb, ub))
@@ -98,7 +99,7 @@ def climb(
 
 @dataclass(frozen=True, eq=False)
 class _Climber:
-    """The numbers of the lines of a stage, (k, width), and means of the directions that were taken and of their squares."""
+    """The numbers of the lines of a stage, (m,), and means of the directions that were taken and of their squares."""
 
     number: Array
     direction: Array | float
@@ -122,8 +123,22 @@ def _better(best: Planes, height: Array, planes: Planes, value: Array) -> tuple[
     return Planes(slope, constant), np.where(is_better, value, height)
 
 
-def _with_lines(stage: Stage, free: FreeLines, climber: _Climber) -> Stage:
-    return with_band(stage, lines_of(free, climber.number))
+def _for_all_lines(stage: Stage, free: FreeLines) -> Stage:
+    """The stage with what any of the lines that may be chosen adds up, without signs."""
+    low, high, least, most, added, size = (
+        at(values, free.places) for values in (stage.low, stage.high, stage.least, stage.most, stage.added, stage.size)
+    )
+    steepest = free.steepest
+    # A line through a point of its unit: the constant is no larger than the unit and what the slope makes of the point.
+    largest = magnitude(least, most) + steepest * magnitude(low, high) + free.activation.margin
+    sizes = stage.size.copy()
+    sizes.reshape(-1)[free.places] = np.maximum(size, steepest * added + largest)
+    return replace(stage, size=sizes)
+
+
+def _seen(free: FreeLines, weight: Array, place: Array) -> tuple[Array, Array]:
+    """Weights (k, 1, width) and pre-activations (k, width) of the units that have a choice."""
+    return at(weight, free.places), at(place, free.places)
 
 
 def _places(network: Network, stages: Sequence[Stage], passed: Mapping[int, Array], corner: Array) -> list[Array]:

@@ -8,8 +8,9 @@ radius of its own. Boxes are the last axis, so that all of them go through a sta
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,18 +20,23 @@ from dcembed.network.rounding import EPS, TINY
 
 # Of one stage so many units in each box are remembered, those of which least is known; measured on boxes in which half of 64 units are open.
 REMEMBERED = 32
+# So many numbers in all, 32 MB, are kept for the next call.
+HELD_ENTRIES = 4_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Scratch:
-    """Memory that is used again and again: to get fresh one for every product takes longer than the product."""
+class Scratch(threading.local):
+    """Memory that is used again and again, by each thread its own: to get fresh one for every product takes longer than the product."""
 
-    held: dict[str, Array] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.held: dict[str, Array] = {}
 
     def array(self, name: str, shape: tuple[int, ...]) -> Array:
         """An array of this shape, with anything in it; the one before of the same name is gone."""
         size = math.prod(shape)
         if name not in self.held or self.held[name].size < size:
+            self.held.pop(name, None)
+            if size + sum(array.size for array in self.held.values()) > HELD_ENTRIES:
+                return np.empty(shape)
             self.held[name] = np.empty(size)
         return self.held[name][:size].reshape(shape)
 
