@@ -12,7 +12,7 @@ import numpy as np
 
 import dcembed
 from dcembed import Options
-from dcembed.bounds import certify, hull
+from dcembed.bounds import boxes, certify, hull
 from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.tree import Branching, branch
@@ -26,9 +26,9 @@ from dcembed.program.tightening import Box
 from .random_problems import Drawn
 from .truth import ALLOWED, best_of, excess
 
-STEPS = ("relaxation", "cuts", "boxes", "exact")
-# Boxes of a cover, rounds of cuts, and boxes of a tree: a few are enough to be wrong.
-COVER_BOXES, CUT_ROUNDS, TREE_BOXES = 300, 3, 25
+STEPS = ("relaxation", "multipliers", "cuts", "boxes", "exact")
+# Wrong multipliers that are tried, boxes of a cover, rounds of cuts, and boxes of a tree: a few are enough to be wrong.
+NUM_TRIED, COVER_BOXES, CUT_ROUNDS, TREE_BOXES = 10, 300, 3, 25
 SECONDS = 5.0
 
 
@@ -50,12 +50,12 @@ def prove_steps(drawn: Drawn, steps: tuple[str, ...] = STEPS, start: np.ndarray 
     options = Options(verbose=False, time_limit=SECONDS, prove=True, gap_tol=gap_tol)
     proved = Proved()
     if "exact" in steps:
-        with _opened(drawn, options, start) as (journal, _, _):
+        with opened(drawn, options, start) as (journal, _, _):
             prove_exactly(journal, SECONDS)
             proved.note("exact", journal, journal.bound)
             _keep(proved, journal)
     if set(steps) - {"exact"}:
-        with _opened(drawn, options, start) as (journal, here, box):
+        with opened(drawn, options, start) as (journal, here, box):
             _prove_without_mip(proved, journal, here, box, steps)
             _keep(proved, journal)
     return proved
@@ -65,6 +65,9 @@ def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: B
     try:
         root = here.bounder.solve(box)
         proved.note("relaxation", journal, root.bound)
+        if "multipliers" in steps:
+            for bound in _wrong_multipliers(here):
+                proved.note("multipliers", journal, bound)
         if "cuts" in steps:
             with mock.patch.object(hull, "MAX_BOXES", COVER_BOXES), mock.patch.object(hull, "MORE_BOXES", 1.0):
                 for root in islice(cut_hull(here.bounder, journal, root, here.cutoff), CUT_ROUNDS):
@@ -76,8 +79,22 @@ def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: B
         pass
 
 
+def _wrong_multipliers(here: Branching) -> Iterator[float]:
+    """What is proved at the root by multipliers and points that are off, as those of a solver that failed may be."""
+    if here.bounder.last is None:
+        return
+    relaxed, x, y = here.bounder.last
+    rng = np.random.default_rng(y.size)
+    size = np.abs(y).max(initial=0.0) + 1e-3
+    for number in range(NUM_TRIED):
+        noise = 10.0 ** rng.uniform(-9, 0) * rng.normal(size=y.size)
+        tried = (y + size * noise, y * (1.0 + noise), np.where(rng.random(y.size) < 0.1, np.nan, y))[number % 3]
+        point = x + 10.0 ** rng.uniform(-9, 0) * rng.normal(size=x.size) * np.abs(x)
+        yield boxes.prove_bound(relaxed, point, tried).bound
+
+
 @contextmanager
-def _opened(drawn: Drawn, options: Options, start: np.ndarray | None) -> Iterator[tuple[Journal, Branching, Box]]:
+def opened(drawn: Drawn, options: Options, start: np.ndarray | None) -> Iterator[tuple[Journal, Branching, Box]]:
     arguments = read_arguments(drawn.program, drawn.embeddings, start, options)
     with open_journal(arguments, options.switches) as journal:
         problem = build_problem(journal.embedded, options, lambda: False)
