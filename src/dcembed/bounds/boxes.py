@@ -90,7 +90,10 @@ class Bounder:
     def solve_tangents(self, box: Box, below: Sequence[Below]) -> None:
         """Solve with affine functions that need not be below anything: `last` has its multipliers, and nothing is proved."""
         relaxation = self.relaxation
-        full = Box(np.concatenate([box.lb, relaxation.root.lb[relaxation.num_host :]]), np.concatenate([box.ub, relaxation.root.ub[relaxation.num_host :]]))
+        full = Box(
+            np.concatenate([box.lb, relaxation.root.lb[relaxation.num_host :]]),
+            np.concatenate([box.ub, relaxation.root.ub[relaxation.num_host :]]),
+        )
         rows = stack([relaxation.switched(full), relaxation.planes(below)])
         nothing = np.zeros(full.lb.size)
         self._solve_once(full, rows, Solved(box, below, -np.inf, None, nothing, nothing))
@@ -163,6 +166,4 @@ def _elastic(relaxed: Relaxed) -> Relaxed:
 
 
 def _as_program(relaxed: Relaxed) -> Program:
-    return Program(
-        cost=relaxed.cost, rows=relaxed.rows, row_lb=relaxed.row_lb, row_ub=relaxed.row_ub, lb=relaxed.lb, ub=relaxed.ub
-    )
+    return Program(cost=relaxed.cost, rows=relaxed.rows, row_lb=relaxed.row_lb, row_ub=relaxed.row_ub, lb=relaxed.lb, ub=relaxed.ub)

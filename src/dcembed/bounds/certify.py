@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
-from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder
 from dcembed.bounds.exact import prove_exactly
+from dcembed.bounds.hint import Hint
 from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import build_relaxation
 from dcembed.bounds.tree import Branching, branch
@@ -28,26 +28,26 @@ FIRST_SHARE, LONGEST = 0.5, 1200.0
 WHOLE = 1e-6
 
 
-def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, prices: Array | None = None) -> None:
+def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint | None = None) -> None:
     """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so.
 
     Parameters
     ----------
     box
         Bounds of the columns of the host.
-    prices
-        What the rows of the host and the restrictions are worth, shape (m + s,), where somebody knows.
+    hint
+        What a search has learned.
     """
     try:
         with journal.log.working("proving a bound"):
-            _certify(journal, box, solver, clock, prices)
+            _certify(journal, box, solver, clock, hint)
     except RunEnded:
         pass
     except MemoryError:
         journal.log.note("out of memory in the proof of a bound.")
 
 
-def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, prices: Array | None) -> None:
+def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint | None) -> None:
     with _opened(journal, box, solver, clock) as here:
         root = here.bounder.solve(box)
         _write(journal, root.bound, "relaxation")
@@ -56,8 +56,9 @@ def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, prices: A
         _prove_exactly(journal, clock, FIRST_SHARE)
         if journal.is_closed:
             return
-        for root in cut_hull(here.bounder, journal, root, here.cutoff, _fixed(here, prices)):
-            _write(journal, root.bound, f"{here.bounder.cuts.number} cuts")
+        for cut in cut_hull(here.bounder, journal, root, here.cutoff, hint):
+            root = cut
+            _write(journal, cut.bound, f"{here.bounder.cuts.number} cuts")
         for number, bound in enumerate(branch(here, root)):
             _write(journal, bound, f"{number} boxes")
 
@@ -67,15 +68,6 @@ def _prove_exactly(journal: Journal, clock: Clock, share: float) -> None:
     seconds = share * min(clock.limits().seconds, LONGEST)
     with journal.limited_to(seconds):
         prove_exactly(journal, seconds)
-
-
-def _fixed(here: Branching, prices: Array | None) -> Array | None:
-    """Prices of the rows that are the same on every box."""
-    if prices is None:
-        return None
-    embedded = here.journal.embedded
-    rows, restrictions = np.split(prices, [embedded.host.num_rows])
-    return np.concatenate([rows, restrictions[embedded.restrictions.indicator < 0]])
 
 
 def cutoff(journal: Journal) -> float:

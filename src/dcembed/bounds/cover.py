@@ -79,7 +79,7 @@ class Boxes:
     @property
     def number(self) -> int:
         """How many."""
-        return self.low.shape[0]
+        return int(self.low.shape[0])
 
     def at(self, chosen: Array) -> Boxes:
         """Some of them."""
@@ -97,9 +97,7 @@ def build_boxes(piece: Piece, low: Array, high: Array, check: Callable[[], None]
     together = np.concatenate([piece.weights, own.weights])
     planes = lower_planes(piece.network, np.broadcast_to(together, (size, *together.shape)), low, high, check=check)
     k = piece.weights.shape[0]
-    return Boxes(
-        low, high, planes.slope[:, :k], planes.constant[:, :k], planes.slope[:, k:] + own.slope, planes.constant[:, k:] - own.rhs
-    )
+    return Boxes(low, high, planes.slope[:, :k], planes.constant[:, :k], planes.slope[:, k:] + own.slope, planes.constant[:, k:] - own.rhs)
 
 
 class Cover:
@@ -129,10 +127,10 @@ class Cover:
 
         inf if the set is empty.
         """
-        value = self._bounds(self.boxes, price, min(target, self._best(price) - tolerance))
+        value = self._bounds(self.boxes, price, min(target, self.best(price) - tolerance))
         until = self.num_boxes + max_boxes
         while True:
-            upper = self._best(price)
+            upper = self.best(price)
             enough = min(target, upper - tolerance)
             lowest = float(value.min(initial=np.inf))
             if lowest >= enough or self.num_boxes >= until:
@@ -185,7 +183,7 @@ class Cover:
             best[low] = np.maximum(best[low], _restricted(boxes.at(low), at[low], worth[low], slope[low], constant[low]))
         return best
 
-    def _best(self, price: Price) -> float:
+    def best(self, price: Price) -> float:
         """The least price of a point that is known."""
         return float(self._prices(self.points, price).min(initial=np.inf))
 
@@ -256,7 +254,7 @@ def _lagrangian(at: Array, worth: Array, slope: Array, constant: Array) -> Array
     linear = slope[:, :, None] * at
     value: Array = (worth + linear).min(axis=2).sum(axis=1) + constant
     size = np.abs(worth).max(axis=2).sum(axis=1) + np.abs(linear).max(axis=2).sum(axis=1) + np.abs(constant)
-    return value - MARGIN * size
+    return np.asarray(value - MARGIN * size)
 
 
 def _best_multiplier(at: Array, worth: Array, slope: Array, constant: Array, own_slope: Array, own_constant: Array) -> tuple[Array, Array]:

@@ -15,10 +15,13 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.cover import Cover, price_of
+from dcembed.bounds.exact_piece import is_encodable, least_exactly
+from dcembed.bounds.hint import Hint
 from dcembed.bounds.pieces import Piece, find_pieces
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows, stack
 from dcembed.bounds.safe import Relaxed
 from dcembed.program.tightening import Box
+from dcembed.run.clock import Clock
 from dcembed.run.journal import Journal
 
 # Inputs up to which a piece is covered by boxes.
@@ -29,6 +32,8 @@ PATIENCE, WORTH, MAX_ROUNDS = 3, 0.02, 200
 GAP_SHARE, LEAST_SHARE = 0.25, 0.3
 # Boxes for one price at most: the first time, and how many times more with every round that brings too little.
 MAX_BOXES, MORE_BOXES = 20_000, 2.0
+# Pieces with at least so many inputs are looked at in so many boxes, and then encoded if they have few units.
+MANY_INPUTS, SCREENING = 7, 2000
 # Pieces whose prices are smaller than this, in relation to the largest, are not paid for.
 LEAST_PRICE = 1e-6
 # Prices are the mean of those of the best round and of the last, with this weight on the former.
@@ -57,8 +62,8 @@ class Prices:
 class Pieces:
     """All pieces with their covers, which pieces of one kind share, and the owner of every cut."""
 
-    def __init__(self, relaxation: Relaxation, check: Callable[[], None]) -> None:
-        self.relaxation, self._check = relaxation, check
+    def __init__(self, relaxation: Relaxation, clock: Clock) -> None:
+        self.relaxation, self.clock = relaxation, clock
         self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
         self._covers: dict[tuple[object, ...], Cover] = {}
 
@@ -66,18 +71,16 @@ class Pieces:
         """The cover of the set of a piece, or of its inputs alone."""
         key = (is_restricted, *piece.key)
         if key not in self._covers:
-            self._covers[key] = Cover(piece, is_restricted, self._check)
+            self._covers[key] = Cover(piece, is_restricted, self.clock.check)
         return self._covers[key]
 
 
-def cut_hull(
-    bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Array | None = None
-) -> Iterator[Solved]:
+def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None) -> Iterator[Solved]:
     """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after each.
 
-    `hint` has multipliers of the fixed rows from which the first prices are made, where somebody knows good ones.
+    `hint` has prices to begin with, and points, where somebody knows good ones.
     """
-    here = Pieces(bounder.relaxation, bounder.clock.check)
+    here = Pieces(bounder.relaxation, bounder.clock)
     if not here.pieces:
         return
     rows = _Owners(here)
@@ -175,9 +178,7 @@ def _prices(here: Pieces, rows: _Owners, bounder: Bounder) -> list[Prices]:
     return found
 
 
-def _first_prices(
-    here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Array | None
-) -> list[Prices]:
+def _first_prices(here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:
     """Those of the tangents at the best point, where the true ones are near; those of the root where there is no point."""
     best = journal.incumbent.point
     if best is None or not journal.incumbent.is_feasible:
@@ -185,15 +186,22 @@ def _first_prices(
     w = np.clip(best.w, *root.box)
     width = np.minimum(root.box.ub - root.box.lb, 1.0)
     near = Box(np.maximum(w - TANGENT_SHARE * width, root.box.lb), np.minimum(w + TANGENT_SHARE * width, root.box.ub))
+    known = w[None] if hint is None else np.vstack([w, hint.points])
     for piece in here.pieces:
-        here.cover(piece, True).hear(piece.inputs(w)[None])
+        here.cover(piece, True).hear(np.array([piece.inputs(point) for point in known]))
     if hint is None:
         bounder.solve_tangents(root.box, here.relaxation.below(near))
         return _prices(here, rows, bounder)
     relaxation = here.relaxation
     relaxed = relaxation.relaxed(relaxation.root, no_rows(relaxation.num_columns))
-    bounder.last = relaxed, np.concatenate([w, relaxation.values(w)]), hint
+    bounder.last = relaxed, np.concatenate([w, relaxation.values(w)]), _of_fixed(relaxation, hint.prices)
     return _prices(here, rows, bounder)
+
+
+def _of_fixed(relaxation: Relaxation, prices: Array) -> Array:
+    """Prices of the rows that are the same on every box."""
+    rows, restrictions = np.split(prices, [relaxation.embedded.host.num_rows])
+    return np.concatenate([rows, restrictions[relaxation.embedded.restrictions.indicator < 0]])
 
 
 def _tolerance(journal: Journal, bound: float, cutoff: float) -> float:
@@ -210,8 +218,8 @@ def _cuts(here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: i
     sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
     paid = np.flatnonzero(sizes > LEAST_PRICE * sizes.max(initial=0.0)) if sizes.size else np.zeros(0, dtype=np.int64)
     cuts, owner = [], []
-    for number in paid:
-        cut = _cut(here, here.pieces[number], prices[number], tolerance / paid.size, max_boxes)
+    for number in paid.tolist():
+        cut = _cut(here, here.pieces[number], prices[number], tolerance / paid.size, max_boxes, journal)
         if cut is not None:
             cuts.append(cut)
             owner.append(number)
@@ -219,19 +227,29 @@ def _cuts(here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: i
     return Cuts(stack([empty, *cuts]), np.array(owner, dtype=np.int64))
 
 
-def _cut(here: Pieces, piece: Piece, prices: Prices, tolerance: float, max_boxes: int) -> Rows | None:
+def _cut(here: Pieces, piece: Piece, prices: Prices, tolerance: float, max_boxes: int, journal: Journal) -> Rows | None:
     """columns'w + functions'eta >= least, or between two least values by the switch of the piece."""
-    price = price_of(piece, prices.columns, prices.functions)
-    own = piece.own
-    if own.switch < 0:
-        least = here.cover(piece, True).least(price, np.inf, tolerance, max_boxes)
-        return _row(here.relaxation, piece, prices, least, 0.0)
+    if piece.own.switch < 0:
+        return _row(here.relaxation, piece, prices, _least(here, piece, prices, np.inf, tolerance, max_boxes, journal), 0.0)
     if prices.switch >= 0:
         return None
+    price = price_of(piece, prices.columns, prices.functions)
     free = here.cover(piece, False).least(price, np.inf, tolerance, max_boxes)
-    least = here.cover(piece, True).least(price, free - prices.switch, tolerance, max_boxes)
     # Beyond its price nobody switches on.
+    least = _least(here, piece, prices, free - prices.switch, tolerance, max_boxes, journal)
     return _row(here.relaxation, piece, prices, free, min(least, free + 1e3 * abs(prices.switch)) - free)
+
+
+def _least(here: Pieces, piece: Piece, prices: Prices, target: float, tolerance: float, max_boxes: int, journal: Journal) -> float:
+    """The least price over the set of a piece: by boxes, and by its exact encoding where they are too many."""
+    cover, price = here.cover(piece, True), price_of(piece, prices.columns, prices.functions)
+    can_encode = is_encodable(piece) and np.unique(piece.place).size >= MANY_INPUTS
+    least = cover.least(price, target, tolerance, SCREENING if can_encode else max_boxes)
+    most = min(target, cover.best(price))
+    if not can_encode or least >= most - tolerance or not np.isfinite(most):
+        return least
+    exact = least_exactly(piece, prices.columns, np.maximum(prices.functions, 0.0), most, journal.arguments.options, here.clock)
+    return max(least, exact)
 
 
 def _row(relaxation: Relaxation, piece: Piece, prices: Prices, least: float, rise: float) -> Rows | None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.bounds.functions import NetworkTerms
+from dcembed.bounds.network_terms import NetworkTerms
 from dcembed.bounds.relaxation import Relaxation
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.network import Network
@@ -104,6 +104,8 @@ def _of_network(relaxation: Relaxation, source: NetworkTerms, first: int) -> Ite
     is_single = np.bincount(terms.part, minlength=measured.parts.num_parts) == 1
     chosen = np.flatnonzero(is_single[terms.part])
     order = chosen[np.argsort(terms.block[chosen], kind="stable")]
+    if order.size == 0:
+        return
     blocks, begin = np.unique(terms.block[order], return_index=True)
     for block, own in zip(blocks, np.split(order, begin)[1:], strict=True):
         piece = _piece(relaxation, measured, int(block), position[terms.part[own]], own)
@@ -125,9 +127,7 @@ def _piece(relaxation: Relaxation, measured: MeasuredNetwork, block: int, functi
     return Piece(measured.network, measured.offset[block], columns, place, factor, lb, ub, functions, weights, own)
 
 
-def _own(
-    relaxation: Relaxation, functions: Array, weights: Array, columns: Array, place: Array, factor: Array, offset: Array
-) -> Own:
+def _own(relaxation: Relaxation, functions: Array, weights: Array, columns: Array, place: Array, factor: Array, offset: Array) -> Own:
     """The restrictions that have nothing but this evaluation in them; those behind one binary only if none holds always."""
     restrictions, measurement = relaxation.embedded.restrictions, relaxation.measurement
     alone = np.bincount(measurement, minlength=restrictions.num_restrictions + 1) == 1

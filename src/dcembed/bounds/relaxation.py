@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.bounds.functions import ENDLESS, HUGE, Below, Source, find_sources, least
+from dcembed.bounds.functions import ENDLESS, HUGE, Below, Source, least
 from dcembed.bounds.safe import Relaxed, find_bend
+from dcembed.bounds.sources import find_sources
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.network.bounds import go_on
 from dcembed.program.derive import derive, widened
@@ -114,9 +115,7 @@ class Relaxation:
         """All restrictions over the columns, shape (s, n + k)."""
         restrictions, size = self.embedded.restrictions, self.embedded.restrictions.num_restrictions
         used = np.flatnonzero(self.measurement > 0)
-        functions = sp.csr_array(
-            (np.ones(used.size), (self.measurement[used] - 1, self.num_host + used)), shape=(size, self.num_columns)
-        )
+        functions = sp.csr_array((np.ones(used.size), (self.measurement[used] - 1, self.num_host + used)), shape=(size, self.num_columns))
         return sp.csr_array(widened(restrictions.linear, size, self.num_columns) + functions)
 
     @cached_property
@@ -163,9 +162,7 @@ class Relaxation:
         """The relaxation with these rows behind the fixed ones."""
         everything = stack([self.fixed, rows])
         host = self.embedded.host
-        return Relaxed(
-            self.cost, host.offset, self.quadratic, everything.matrix, everything.lb, everything.ub, box.lb, box.ub, self.bend
-        )
+        return Relaxed(self.cost, host.offset, self.quadratic, everything.matrix, everything.lb, everything.ub, box.lb, box.ub, self.bend)
 
     def program(self) -> Program:
         """The fixed part as solvers take it."""
@@ -230,7 +227,4 @@ def _switch(matrix: sp.csr_array, ub: Array, column: Array, value: Array, box: B
     # a'w + M z <= ub + M for value 1, a'w - M z <= ub for value 0.
     sign = np.where(value[tells] == 1, 1.0, -1.0)
     switch = unit_rows(column[tells], sign * excess, matrix.shape[1])
-    return Rows(
-        sp.csr_array(matrix[tells] + switch), np.full(tells.size, -np.inf), ub[tells] + np.where(value[tells] == 1, excess, 0.0)
-    )
-
+    return Rows(sp.csr_array(matrix[tells] + switch), np.full(tells.size, -np.inf), ub[tells] + np.where(value[tells] == 1, excess, 0.0))

@@ -107,7 +107,7 @@ def _rounding(relaxed: Relaxed, w: Array, curve: Array, y: Array, sides: Array, 
     total = abs(relaxed.offset) + float(np.abs(sides).sum()) + float(sizes @ reach) + float(np.abs(w * curve).sum())
     # Sums of a column are added up one by one, all others in pairs.
     longest = int(np.bincount(relaxed.rows.indices, minlength=1).max()) + (relaxed.quadratic is not None) * w.size
-    return 2.0 * EPS * (16.0 + longest + np.log2(1.0 + w.size + y.size)) * total
+    return float(2.0 * EPS * (16.0 + longest + np.log2(1.0 + w.size + y.size)) * total)
 
 
 def find_bend(quadratic: sp.csr_array | None) -> float:

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.bounds.functions import SharedDecisions
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows, stack
+from dcembed.bounds.shared_decisions import SharedDecisions
 from dcembed.program.derive import widened
 
 # A function or cone that a point leaves by no more than this, relative to its size, is not cut.

@@ -181,7 +181,7 @@ def _slopes(solved: Solved, number: int) -> Array:
     """Of the affine function below a function."""
     for below in solved.below:
         if number < below.constant.size:
-            return np.abs(below.slope[[number]].toarray().reshape(-1))
+            return np.asarray(np.abs(below.slope[[number]].toarray().reshape(-1)))
         number -= below.constant.size
     raise IndexError(number)
 
@@ -195,5 +195,7 @@ def _widest(here: Branching, box: Box, columns: Array, slope: Array | None = Non
     if not splits.any():
         return None
     share = width / np.maximum(span, 1e-300)
-    score = share if slope is None else width * slope[columns] + 1e-3 * share * float((width * slope[columns]).max(initial=0.0)) + 1e-12 * share
+    score = (
+        share if slope is None else width * slope[columns] + 1e-3 * share * float((width * slope[columns]).max(initial=0.0)) + 1e-12 * share
+    )
     return int(columns[np.argmax(np.where(splits, score, -1.0))])

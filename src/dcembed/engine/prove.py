@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from dcembed.arrays import Array
 from dcembed.bounds.certify import certify
+from dcembed.bounds.hint import Hint
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.columns.columns import open_columns
 from dcembed.engine.problem import Problem, build_problem
@@ -62,7 +63,7 @@ def prove(
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
         _take_up(journal, point)
-        certify(journal, problem.box, problem.solver, journal.clock, _prices(problem, journal))
+        certify(journal, problem.box, problem.solver, journal.clock, _learn(problem, journal))
     return journal.result(_status(journal, point), reason="what could be proved is proved" if journal.clock.ended() is None else "")
 
 
@@ -78,13 +79,13 @@ def _same(one: Sequence[Embedding], other: Sequence[Embedding]) -> bool:
     return len(one) == len(other) and all(first is second for first, second in zip(one, other, strict=True))
 
 
-def _prices(problem: Problem, journal: Journal) -> Array | None:
-    """What the rows that tie blocks together are worth, where the problem falls apart."""
+def _learn(problem: Problem, journal: Journal) -> Hint | None:
+    """Prices of the rows that tie blocks together, and points of blocks, where the problem falls apart."""
     columns = open_columns(problem, journal, tuple(map(journal.embedded.lower, journal.arguments.starts)))
     if columns is None:
         return None
     columns.next()
-    return columns.prices
+    return columns.hint()
 
 
 def _status(journal: Journal, point: Result | Array | None) -> Status:

@@ -8,6 +8,7 @@ from functools import partial
 
 from dcembed.arrays import Array
 from dcembed.bounds.certify import certify
+from dcembed.bounds.hint import Hint
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.loop import search
@@ -52,14 +53,14 @@ def solve(
         with journal.limited_to(chosen.search_seconds):
             ending = search(problem, journal, prove)
         if prove is not None:
-            prove(chosen.proof_seconds(journal.clock.seconds), ending.prices)
+            prove(chosen.proof_seconds(journal.clock.seconds), ending.hint)
     return journal.result(ending.status, reason=ending.reason)
 
 
-def _prove(problem: Problem, journal: Journal, seconds: float, prices: Array | None) -> None:
+def _prove(problem: Problem, journal: Journal, seconds: float, hint: Hint | None) -> None:
     """Improve the bound for so many seconds."""
     if not journal.is_closed:
-        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), prices)
+        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), hint)
 
 
 def announce(problem: Problem, journal: Journal) -> None:

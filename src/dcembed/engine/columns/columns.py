@@ -11,10 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.bounds.hint import Hint
 from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.columns.generator import Task, begin, hear, price, relax
 from dcembed.engine.columns.integers import find_choices
 from dcembed.engine.columns.layout import Layout, lay_out
+from dcembed.engine.columns.pool import put_points
 from dcembed.engine.columns.recombination import Kind, recombine
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
@@ -28,6 +30,8 @@ COMBINED = (1, 3, 6)
 NUM_IDLE, GAIN = 3, 1e-3
 # Walks of a later call at varied prices, and by how much these vary.
 NUM_VARIED, VARIATION = 4, 0.5
+# Points of each block that a proof hears of.
+NUM_HINTS = 4
 # Nodes of a combination in the first call, and later so many divided by the number of blocks, within limits.
 FIRST_NODES, NODES_OF_ALL, MIN_NODES, MAX_NODES = 1, 4000, 10, 200
 
@@ -53,13 +57,20 @@ class Columns:
             self._state = hear(self._task, self._state, point.w)
             self._best = best_of((self._best, point), self._task.problem.options.feasibility_tol)
 
-    @property
-    def prices(self) -> Array:
-        """What the linking rows are worth in the relaxed master: of all rows of the host and all restrictions, shape (m + s,)."""
-        embedded, blocks = self._task.layout.embedded, self._task.layout.blocks
+    def hint(self) -> Hint:
+        """What the linking rows are worth in the relaxed master, and the best points of blocks at these prices."""
+        layout, pool, exact = self._task.layout, self._state.pool, self._state.exact
+        embedded, blocks = layout.embedded, layout.blocks
         prices = np.zeros(embedded.host.num_rows + embedded.restrictions.num_restrictions)
-        prices[np.concatenate([blocks.linking_rows, embedded.host.num_rows + blocks.linking_restrictions])] = self._state.exact
-        return prices
+        prices[np.concatenate([blocks.linking_rows, embedded.host.num_rows + blocks.linking_restrictions])] = exact
+        order = np.lexsort((pool.value(exact), pool.block))
+        place = np.arange(order.size) - np.searchsorted(pool.block[order], pool.block[order])
+        points = []
+        for rank in range(NUM_HINTS):
+            numbers = np.full(layout.num_blocks, -1, dtype=np.int64)
+            numbers[pool.block[order[place == rank]]] = order[place == rank]
+            points.append(put_points(layout, pool, numbers, self._task.nothing))
+        return Hint(prices, np.array(points))
 
     def next(self) -> Array | None:
         """A further start, by its kept columns; None where nothing is found."""

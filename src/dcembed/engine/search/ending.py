@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dcembed.arrays import Array
+from dcembed.bounds.hint import Hint
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.region import runs_away
 from dcembed.engine.search.progress import Progress
@@ -23,13 +23,13 @@ MAX_FAILED_STARTS = 8
 class Ending:
     """How a run ended, and why in a person's words; a final one comes at once, others after the best start has been finished.
 
-    `prices` are what the rows that tie blocks together were worth in the end, of all rows of the host and all restrictions: shape (m + s,).
+    `hint` has what the search has learned about blocks.
     """
 
     status: Status
     reason: str
     is_final: bool = False
-    prices: Array | None = None
+    hint: Hint | None = None
 
 
 def find_ending(options: Options, progress: Progress, num_given: int, box: Box, clock: Clock) -> Ending | None:

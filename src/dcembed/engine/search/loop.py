@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.bounds.hint import Hint
 from dcembed.embedded.point import Point
 from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.outcome import Outcome, best_of
@@ -73,23 +74,23 @@ class Search:
         return bool(self.problem.embedded.integer.any())
 
 
-def search(problem: Problem, journal: Journal, attempt: Callable[[float, Array | None], None] | None = None) -> Ending:
+def search(problem: Problem, journal: Journal, attempt: Callable[[float, Hint | None], None] | None = None) -> Ending:
     """Run from start after start until one of the endings is reached.
 
-    `attempt` tries to prove, within some seconds and from prices of rows, that the best point is optimal; then the search is over.
+    `attempt` tries to prove, within some seconds and with what was learned so far, that the best point is optimal; then the search is over.
     """
     with _open(problem, journal) as here:
         progress = Progress(problem.options.max_iterations)
         while True:
             if attempt is not None and len(progress.outcomes) in ATTEMPTS and progress.num_others:
-                attempt(max(ATTEMPT_SHARE * journal.clock.seconds, ATTEMPT_SECONDS), None if here.columns is None else here.columns.prices)
+                attempt(max(ATTEMPT_SHARE * journal.clock.seconds, ATTEMPT_SECONDS), None if here.columns is None else here.columns.hint())
                 if journal.is_closed:
                     return Ending(progress.status, f"the bound is reached after {len(progress.outcomes)} starts", is_final=True)
             turn = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock) or _next_turn(here, progress)
             if isinstance(turn, Ending) and not turn.is_final:
                 turn = _taking_up(progress, progress.max_steps) or turn
             if isinstance(turn, Ending):
-                return replace(turn, prices=None if here.columns is None else here.columns.prices)
+                return replace(turn, hint=None if here.columns is None else here.columns.hint())
             progress = _go(here, progress, turn)
 
 
