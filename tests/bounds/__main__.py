@@ -24,6 +24,7 @@ class Campaign:
         self.tight: Counter[tuple[str, str]] = Counter()
         self.wrong: list[tuple[int, str, float]] = []
         self.features: Counter[str] = Counter()
+        self.errors: list[tuple[int, str]] = []
         self.num_closed = self.num_grids = 0
 
     def look(self, seed: int, with_whole: bool) -> None:
@@ -83,13 +84,17 @@ def main() -> None:
         return
     campaign, began = Campaign(), time.monotonic()
     for seed in range(arguments.first, arguments.first + arguments.problems):
-        campaign.look(seed, seed % arguments.every == 0)
+        try:
+            campaign.look(seed, seed % arguments.every == 0)
+        except Exception as error:
+            # An error is a failure like a wrong bound; the others are looked at all the same.
+            campaign.errors.append((seed, repr(error)))
         if seed % 200 == 199:
-            print(f"{seed + 1 - arguments.first} problems, {time.monotonic() - began:.0f} s, wrong: {campaign.wrong}", flush=True)
+            print(f"{seed + 1 - arguments.first} problems, {time.monotonic() - began:.0f} s, wrong: {campaign.wrong}, errors: {campaign.errors}", flush=True)
     console.print(campaign.table())
     print(", ".join(f"{name} {number}" for name, number in campaign.features.most_common()))
     print(f"{sum(campaign.problems.values())} problems, {campaign.num_closed} gaps closed, {campaign.num_grids} grids with a margin")
-    print(f"wrong: {campaign.wrong or 'none'}")
+    print(f"wrong: {campaign.wrong or 'none'}; errors: {campaign.errors or 'none'}")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 from rich.table import Table
 
-from dcembed.bounds import boxes, certify, cover, exact_solver, exact_units, functions, hull, relaxation, safe, tangents, tree
-from dcembed.bounds.functions import Below, ConcaveSquares, NetworkTerms, SharedDecisions
+from dcembed.bounds import boxes, certify, cover, exact_piece, exact_solver, exact_units, functions, hull, network_terms, relaxation, safe
+from dcembed.bounds import tangents, tree
+from dcembed.bounds.concave_squares import ConcaveSquares
+from dcembed.bounds.functions import Below
+from dcembed.bounds.network_terms import NetworkTerms
 from dcembed.bounds.relaxation import Rows
 from dcembed.bounds.safe import Proof, Relaxed
+from dcembed.bounds.shared_decisions import SharedDecisions
 from dcembed.network.planes import Planes
 from dcembed.program.tightening import Box
 
@@ -255,8 +259,8 @@ def _higher_floor(right: Callable[..., Box]) -> Callable[..., Box]:
 SMOOTH = ("relaxation", "cuts", "boxes")
 CURVED = ("SOCP", "QCP", "MISOCP", "MIQCP")
 MUTATIONS = (
-    Mutation("planes: slopes with the wrong sign", functions, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), ("boxes",)),
-    Mutation("planes: constants 1e-3 too high", functions, "lower_planes", _planes(lambda p: Planes(p.slope, _raised(p.constant, 1e-3))), ("boxes",)),
+    Mutation("planes: slopes with the wrong sign", network_terms, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), ("boxes",)),
+    Mutation("planes: constants 1e-3 too high", network_terms, "lower_planes", _planes(lambda p: Planes(p.slope, _raised(p.constant, 1e-3))), ("boxes",)),
     Mutation("functions: least values too high", boxes, "with_functions", _higher_floor, ("boxes",)),
     Mutation("functions: largest values too low", NetworkTerms, "most", _lower_most, ("boxes",)),
     Mutation("concave squares: tangent for chord", ConcaveSquares, "below", _tangent_of_squares, ("boxes",), ("nonconvex", "MI nonconvex")),
@@ -272,6 +276,7 @@ MUTATIONS = (
     Mutation("cuts: a switch pays too much", hull, "_row", _shifted_row(0.0, 1.0), SMOOTH, ("indicator on predictions",)),
     Mutation("covers: planes with the wrong sign", cover, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
     Mutation("covers: half of the halves lost", cover.Cover, "_halves", lambda right: lambda self, b: _first_half(right(self, b)), SMOOTH),
+    Mutation("pieces by encodings: 1e-2 too high", exact_piece, "bound_linear", lambda right: lambda *a: float(_raised(right(*a), 1e-2)), SMOOTH, ("relu",)),
     Mutation("tree: closed boxes forgotten", tree.Tree, "close", lambda right: lambda self, bound: None, ("boxes",)),
     Mutation("tree: a half lost", tree, "_halves", _half_lost, ("boxes",)),
     Mutation("tree: a whole number lost", tree, "_ends", _whole_lost, ("boxes",), ("MILP", "MIQP", "MIQCP", "MISOCP")),

@@ -37,6 +37,8 @@ class Drawn:
         The column that is computed from all others, -1 for none; `program.rows[0]` says how.
     features
         What is special about it, for tables.
+    seed
+        What it was drawn with.
     """
 
     program: Program
@@ -45,12 +47,13 @@ class Drawn:
     num_drawn: int
     tied: int
     features: tuple[str, ...]
+    seed: int
 
 
 def draw(seed: int) -> Drawn:
     """A problem of the class that the seed falls on, the classes taking turns."""
     rng = np.random.default_rng([15, seed])
-    return _Draft(rng, HOSTS[seed % len(HOSTS)], is_scenario=seed % 23 == 22).finish()
+    return _Draft(rng, HOSTS[seed % len(HOSTS)], is_scenario=seed % 23 == 22).finish(seed)
 
 
 def completed(drawn: Drawn, chosen: np.ndarray) -> np.ndarray:
@@ -221,7 +224,7 @@ class _Draft:
         factor[:, self.num_drawn : self.first] = 0.0
         return factor
 
-    def finish(self) -> Drawn:
+    def finish(self, seed: int) -> Drawn:
         """Rows and curves around the witness, and an objective."""
         rng, n = self.rng, self.n
         lb, ub = np.full(n, -np.inf), np.full(n, np.inf)
@@ -252,7 +255,8 @@ class _Draft:
             sense < 0,
             concave=None if concave is None else sense * concave,
         )
-        return Drawn(program, self.embeddings, self.witness, self.num_drawn, self.num_drawn if self.has_tie else -1, tuple(self.features))
+        tied = self.num_drawn if self.has_tie else -1
+        return Drawn(program, self.embeddings, self.witness, self.num_drawn, tied, tuple(self.features), seed)
 
     def _slack(self, size: float) -> float:
         return 0.0 if self._chance(0.3) else float(self.rng.uniform(0, 1) * size)

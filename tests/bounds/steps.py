@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from unittest import mock
@@ -13,6 +13,7 @@ import numpy as np
 import dcembed
 from dcembed import Options
 from dcembed.bounds import boxes, certify, hull
+from dcembed.bounds.boxes import Solved
 from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.tree import Branching, branch
@@ -56,12 +57,21 @@ def prove_steps(drawn: Drawn, steps: tuple[str, ...] = STEPS, start: np.ndarray 
             _keep(proved, journal)
     if set(steps) - {"exact"}:
         with opened(drawn, options, start) as (journal, here, box):
-            _prove_without_mip(proved, journal, here, box, steps)
+            _prove_without_mip(proved, journal, here, box, steps, drawn.seed)
             _keep(proved, journal)
     return proved
 
 
-def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: Box, steps: tuple[str, ...]) -> None:
+def short_cuts(journal: Journal, here: Branching, root: Solved, seed: int) -> Iterator[Solved]:
+    """Hull cuts from few boxes, some of them by encodings of pieces, which those with few inputs do not get else."""
+    limits = {"MAX_BOXES": COVER_BOXES, "MORE_BOXES": 1.0, "SCREENING": 4, "MANY_INPUTS": 1 if seed % 3 == 0 else hull.MANY_INPUTS}
+    with ExitStack() as stack:
+        for name, value in limits.items():
+            stack.enter_context(mock.patch.object(hull, name, value))
+        yield from cut_hull(here.bounder, journal, root, here.cutoff)
+
+
+def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: Box, steps: tuple[str, ...], seed: int) -> None:
     try:
         root = here.bounder.solve(box)
         proved.note("relaxation", journal, root.bound)
@@ -69,9 +79,8 @@ def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: B
             for bound in _wrong_multipliers(here):
                 proved.note("multipliers", journal, bound)
         if "cuts" in steps:
-            with mock.patch.object(hull, "MAX_BOXES", COVER_BOXES), mock.patch.object(hull, "MORE_BOXES", 1.0):
-                for root in islice(cut_hull(here.bounder, journal, root, here.cutoff), CUT_ROUNDS):
-                    proved.note("cuts", journal, root.bound)
+            for root in islice(short_cuts(journal, here, root, seed), CUT_ROUNDS):
+                proved.note("cuts", journal, root.bound)
         if "boxes" in steps:
             for bound in islice(branch(here, root), TREE_BOXES):
                 proved.note("boxes", journal, bound)
