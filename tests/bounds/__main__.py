@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from . import steps
 from .random_problems import HOSTS, draw
 from .steps import STEPS, prove_steps, prove_whole
 from .truth import ALLOWED, best_of, excess, least_possible
@@ -74,6 +75,7 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--every", type=int, default=4, help="every so manieth problem is proved as a whole, too")
+    parser.add_argument("--boxes", type=int, default=steps.TREE_BOXES, help="boxes of a tree at most")
     parser.add_argument("--mutations", action="store_true", help="break every step instead, and count the problems until it is seen")
     arguments = parser.parse_args()
     console = Console(width=160)
@@ -82,6 +84,7 @@ def main() -> None:
 
         console.print(table_of_mutations())
         return
+    steps.TREE_BOXES = arguments.boxes
     campaign, began = Campaign(), time.monotonic()
     for seed in range(arguments.first, arguments.first + arguments.problems):
         try:
@@ -90,7 +93,10 @@ def main() -> None:
             # An error is a failure like a wrong bound; the others are looked at all the same.
             campaign.errors.append((seed, repr(error)))
         if seed % 200 == 199:
-            print(f"{seed + 1 - arguments.first} problems, {time.monotonic() - began:.0f} s, wrong: {campaign.wrong}, errors: {campaign.errors}", flush=True)
+            print(
+                f"{seed + 1 - arguments.first} problems, {time.monotonic() - began:.0f} s, wrong: {campaign.wrong}, errors: {campaign.errors}",
+                flush=True,
+            )
     console.print(campaign.table())
     print(", ".join(f"{name} {number}" for name, number in campaign.features.most_common()))
     print(f"{sum(campaign.problems.values())} problems, {campaign.num_closed} gaps closed, {campaign.num_grids} grids with a margin")

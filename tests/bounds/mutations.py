@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from rich.table import Table
 
 from dcembed.bounds import boxes, certify, cover, exact_piece, exact_solver, exact_units, functions, hull, network_terms, relaxation, safe
-from dcembed.bounds import tangents, tree
+from dcembed.bounds import pieces, tangents, tree
 from dcembed.bounds.concave_squares import ConcaveSquares
 from dcembed.bounds.functions import Below
 from dcembed.bounds.network_terms import NetworkTerms
@@ -49,6 +49,8 @@ class Mutation:
         Features of which a problem has to have one; none for any problem.
     with_start
         Whether proofs begin at a feasible point.
+    first
+        The seed to begin with, where few problems show it.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Mutation:
     steps: tuple[str, ...]
     needs: tuple[str, ...] = ()
     with_start: bool = False
+    first: int = 0
 
     def suits(self, drawn: Drawn) -> bool:
         """Whether a problem has what the step works on."""
@@ -75,9 +78,9 @@ def made(mutation: Mutation) -> Iterator[None]:
         yield
 
 
-def caught_after(mutation: Mutation, most: int = MOST_PROBLEMS, first: int = 0) -> tuple[int, float] | None:
+def caught_after(mutation: Mutation, most: int = MOST_PROBLEMS) -> tuple[int, float] | None:
     """How many problems it takes until a bound is on the wrong side, and by how much; None if that many do not show it."""
-    number, seed = 0, first
+    number, seed = 0, mutation.first
     while number < most:
         drawn = draw(seed)
         seed += 1
@@ -153,7 +156,9 @@ def _tangent_of_units(right: Callable[..., Below]) -> Callable[..., Below]:
             return right(self, lb, ub)
         below, middle = right(self, lb, ub), 0.5 * (lb + ub)
         value, step = self.values(middle), 1e-4 * (ub - lb)
-        slope = np.array([(self.values(middle + e) - self.values(middle - e)) / (2 * e.sum()) if e.any() else 0 * value for e in np.diag(step)])
+        slope = np.array(
+            [(self.values(middle + e) - self.values(middle - e)) / (2 * e.sum()) if e.any() else 0 * value for e in np.diag(step)]
+        )
         return Below(sp.csr_array(slope.T), value - slope.T @ middle) if below.constant.size else below
 
     return wrong
@@ -226,12 +231,12 @@ def _shrinks_too_far(right: Callable[..., Box | None]) -> Callable[..., Box | No
     return lambda here, parent, box: right(here, replace(parent, reduced=4.0 * parent.reduced), box)
 
 
-def _half_the_room(right: Callable[..., Box | None]) -> Callable[..., Box | None]:
+def _little_room(right: Callable[..., Box | None]) -> Callable[..., Box | None]:
     """Reduced costs with a bound that they do not belong to."""
 
     def wrong(here: Any, parent: Any, box: Box) -> Box | None:
         room = here.cutoff() - parent.bound
-        return right(here, replace(parent, bound=parent.bound + 0.5 * room) if np.isfinite(room) else parent, box)
+        return right(here, replace(parent, bound=parent.bound + 0.9 * room) if np.isfinite(room) else parent, box)
 
     return wrong
 
@@ -256,11 +261,36 @@ def _higher_floor(right: Callable[..., Box]) -> Callable[..., Box]:
     return wrong
 
 
+def _ends_alone(right: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
+    """The price of an input is looked at in the ends of a box and not where it bends."""
+    return lambda boxes, price: tuple(some[:, :, [0, -1]] for some in right(boxes, price))
+
+
+def _narrow_own(right: Callable[..., pieces.Own]) -> Callable[..., pieces.Own]:
+    def wrong(*args: Any) -> pieces.Own:
+        own = right(*args)
+        return replace(own, rhs=own.rhs - 0.1 * (1.0 + np.abs(own.rhs)))
+
+    return wrong
+
+
+def _past_a_whole(right: Callable[..., float]) -> Callable[..., float]:
+    return lambda embedded, bound: right(embedded, bound + 1e-3)
+
+
 SMOOTH = ("relaxation", "cuts", "boxes")
 CURVED = ("SOCP", "QCP", "MISOCP", "MIQCP")
 MUTATIONS = (
-    Mutation("planes: slopes with the wrong sign", network_terms, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), ("boxes",)),
-    Mutation("planes: constants 1e-3 too high", network_terms, "lower_planes", _planes(lambda p: Planes(p.slope, _raised(p.constant, 1e-3))), ("boxes",)),
+    Mutation(
+        "planes: slopes with the wrong sign", network_terms, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), ("boxes",)
+    ),
+    Mutation(
+        "planes: constants 1e-3 too high",
+        network_terms,
+        "lower_planes",
+        _planes(lambda p: Planes(p.slope, _raised(p.constant, 1e-3))),
+        ("boxes",),
+    ),
     Mutation("functions: least values too high", boxes, "with_functions", _higher_floor, ("boxes",)),
     Mutation("functions: largest values too low", NetworkTerms, "most", _lower_most, ("boxes",)),
     Mutation("concave squares: tangent for chord", ConcaveSquares, "below", _tangent_of_squares, ("boxes",), ("nonconvex", "MI nonconvex")),
@@ -273,18 +303,44 @@ MUTATIONS = (
     Mutation("indicators: M of half the box", relaxation, "_switch", _smaller_m, ("boxes",), ("indicator", "indicator on predictions")),
     Mutation("cones: tangents 1e-2 too low", tangents, "_of_cones", _shifted_cuts, ("boxes",), CURVED),
     Mutation("cuts: 1e-3 too high", hull, "_row", _shifted_row(1e-3, 0.0), SMOOTH),
-    Mutation("cuts: a switch pays too much", hull, "_row", _shifted_row(0.0, 1.0), SMOOTH, ("indicator on predictions",)),
+    Mutation("cuts: 1e-3 too high, seen by points", hull, "_row", _shifted_row(1e-3, 0.0), ("rows",)),
+    Mutation("cuts: a switch pays too much", hull, "_row", _shifted_row(0.0, 1.0), ("rows",), ("indicator on predictions",), first=90),
+    Mutation("covers: prices without their kinks", cover, "_candidates", _ends_alone, ("rows",), ("affine inputs",)),
+    Mutation("pieces: own restrictions too narrow", pieces, "_own", _narrow_own, ("rows",)),
     Mutation("covers: planes with the wrong sign", cover, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
     Mutation("covers: half of the halves lost", cover.Cover, "_halves", lambda right: lambda self, b: _first_half(right(self, b)), SMOOTH),
-    Mutation("pieces by encodings: 1e-2 too high", exact_piece, "bound_linear", lambda right: lambda *a: float(_raised(right(*a), 1e-2)), SMOOTH, ("relu",)),
+    Mutation(
+        "pieces by encodings: a tenth too high",
+        exact_piece,
+        "bound_linear",
+        lambda right: lambda *a: float(_raised(right(*a), 0.1)),
+        ("rows",),
+        ("relu",),
+        first=48,
+    ),
     Mutation("tree: closed boxes forgotten", tree.Tree, "close", lambda right: lambda self, bound: None, ("boxes",)),
     Mutation("tree: a half lost", tree, "_halves", _half_lost, ("boxes",)),
     Mutation("tree: a whole number lost", tree, "_ends", _whole_lost, ("boxes",), ("MILP", "MIQP", "MIQCP", "MISOCP")),
     Mutation("tree: reduced costs four times too large", tree, "_shrunk", _shrinks_too_far, ("boxes",), (), True),
-    Mutation("tree: reduced costs of another bound", tree, "_shrunk", _half_the_room, ("boxes",), (), True),
+    Mutation("tree: reduced costs of another bound", tree, "_shrunk", _little_room, ("boxes",), (), True),
     Mutation("rounding up a fractional objective", certify, "rounded", _whatever_is_below, ("boxes",)),
-    Mutation("exact: margin with the wrong sign", exact_solver, "_outward", lambda right: lambda b: b + 1e-5 * max(1.0, abs(b)), ("exact",), ("relu",)),
-    Mutation("exact: units bounded too tightly", exact_units, "bound_minimum", lambda right: lambda *a: float(_raised(right(*a), 0.2)), ("exact",), ("relu",)),
+    Mutation("rounding up past a whole number", certify, "rounded", _past_a_whole, ("boxes",), ("whole objective",)),
+    Mutation(
+        "exact: margin with the wrong sign",
+        exact_solver,
+        "_outward",
+        lambda right: lambda b: b + 1e-5 * max(1.0, abs(b)),
+        ("exact",),
+        ("relu",),
+    ),
+    Mutation(
+        "exact: units bounded too tightly",
+        exact_units,
+        "bound_minimum",
+        lambda right: lambda *a: float(_raised(right(*a), 0.2)),
+        ("exact",),
+        ("relu",),
+    ),
 )
 
 

@@ -273,7 +273,10 @@ class _Draft:
         self.samples[:, column] = values
         self.size[column] = np.abs(values).mean() + 1e-9
         if self._chance(0.4):
-            lb[column], ub[column] = values[0] - self.rng.uniform(0, 2) * self.size[column], values[0] + self.rng.uniform(0, 2) * self.size[column]
+            lb[column], ub[column] = (
+                values[0] - self.rng.uniform(0, 2) * self.size[column],
+                values[0] + self.rng.uniform(0, 2) * self.size[column],
+            )
         else:
             self.features.append("free column")
         is_epigraph = self._chance(0.4, "epigraph")

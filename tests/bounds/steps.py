@@ -9,6 +9,7 @@ from itertools import islice
 from unittest import mock
 
 import numpy as np
+import scipy.sparse as sp
 
 import dcembed
 from dcembed import Options
@@ -16,6 +17,7 @@ from dcembed.bounds import boxes, certify, hull
 from dcembed.bounds.boxes import Solved
 from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hull import cut_hull
+from dcembed.bounds.relaxation import Rows, with_functions
 from dcembed.bounds.tree import Branching, branch
 from dcembed.engine.problem import build_problem
 from dcembed.run.arguments import read_arguments
@@ -25,7 +27,7 @@ from dcembed.run.starts import measure_start
 from dcembed.program.tightening import Box
 
 from .random_problems import Drawn
-from .truth import ALLOWED, best_of, excess
+from .truth import ALLOWED, best_of, excess, feasible_points
 
 STEPS = ("relaxation", "multipliers", "cuts", "boxes", "exact")
 # Wrong multipliers that are tried, boxes of a cover, rounds of cuts, and boxes of a tree: a few are enough to be wrong.
@@ -119,8 +121,39 @@ def _keep(proved: Proved, journal: Journal) -> None:
         proved.points.append(journal.embedded.lift(best.w))
 
 
+def violated_rows(drawn: Drawn) -> dict[str, float]:
+    """By how much feasible points with the true functions violate rows of the relaxation at the root, relative to the sizes in these."""
+    points = feasible_points(drawn)
+    options = Options(verbose=False, time_limit=SECONDS, prove=True)
+    with opened(drawn, options, None) as (journal, here, box):
+        shared = here.bounder.relaxation
+        kept = np.array([journal.embedded.lower(point) for point in points])
+        full = np.hstack([kept, np.array([shared.values(w) for w in kept])])
+        root = here.bounder.solve(box)
+        for _ in islice(short_cuts(journal, here, root, drawn.seed), CUT_ROUNDS):
+            pass
+        unit = sp.eye_array(full.shape[1], format="csr")
+        kinds = {
+            "bounds": Rows(unit, *with_functions(shared, box, root.below)),
+            "fixed rows": shared.fixed,
+            "indicators": shared.switched(shared.root),
+            "planes": shared.planes(root.below),
+            "cuts": here.bounder.cuts,
+        }
+        return {kind: _violation(rows, full) for kind, rows in kinds.items()}
+
+
+def _violation(rows: Rows, points: np.ndarray) -> float:
+    if rows.number == 0:
+        return 0.0
+    value, size = points @ rows.matrix.T, np.abs(points) @ abs(rows.matrix).T + 1e-9
+    return float((np.maximum(rows.lb - value, value - rows.ub) / size).max())
+
+
 def wrong_steps(drawn: Drawn, steps: tuple[str, ...] = STEPS, with_start: bool = False, seed: int = 0) -> dict[str, float]:
-    """The steps whose bounds are on the wrong side of a feasible point, and by how much."""
+    """The steps whose bounds are on the wrong side of a feasible point, and by how much; for "rows" the rows that cut one off."""
+    if steps == ("rows",):
+        return {kind: amount for kind, amount in violated_rows(drawn).items() if amount > ALLOWED}
     proved = prove_steps(drawn, steps, drawn.witness if with_start else None)
     best = best_of(drawn, proved.points, seed)
     return {step: excess(bound, best) for step, bound in proved.bounds.items() if excess(bound, best) > ALLOWED}

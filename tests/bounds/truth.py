@@ -45,6 +45,17 @@ def _within(value: np.ndarray, lb: np.ndarray | float, ub: np.ndarray | float, s
     return (value >= lb - room) & (value <= ub + room)
 
 
+def feasible_points(drawn: Drawn, number: int = 400) -> np.ndarray:
+    """Feasible points (N, n) all over the problem, and around its witness."""
+    rng, k, program = np.random.default_rng([drawn.seed, 3]), drawn.num_drawn, drawn.program
+    number = number // 10 if program.num_columns > 100 else number
+    lb, ub, integer = program.lb[:k], program.ub[:k], program.integer[:k]
+    near = drawn.witness[:k] + rng.normal(size=(number, k)) * 10.0 ** rng.uniform(-6, 0, (number, 1)) * (ub - lb)
+    chosen = np.vstack([drawn.witness[:k], rng.uniform(lb, ub, (number, k)), near])
+    points = completed(drawn, np.clip(np.where(integer, np.round(chosen), chosen), lb, ub))
+    return points[measure(drawn, points)[1]]
+
+
 def best_of(drawn: Drawn, hints: list[np.ndarray], seed: int = 0, num_points: int = 1200, num_rounds: int = 14) -> float:
     """The least objective of a feasible point that is found; the hints are points (n,) from which the columns that are drawn are taken."""
     return best_point(drawn, hints, seed, num_points, num_rounds)[0]
@@ -130,9 +141,7 @@ def _grid(drawn: Drawn, max_points: int) -> tuple[np.ndarray | None, np.ndarray]
     if size < 4 or program.num_columns > 100:
         return None, np.zeros(k)
     half = np.where(integer, 0.0, 0.5 * (ub - lb) / size)
-    axes = [
-        np.arange(lb[j], ub[j] + 0.5) if integer[j] else lb[j] + half[j] * (1.0 + 2.0 * np.arange(size)) for j in range(k)
-    ]
+    axes = [np.arange(lb[j], ub[j] + 0.5) if integer[j] else lb[j] + half[j] * (1.0 + 2.0 * np.arange(size)) for j in range(k)]
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, k), half
 
 
