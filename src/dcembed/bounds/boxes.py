@@ -21,8 +21,8 @@ from dcembed.solvers.base import SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.sparse import above
 
-# Rounds of tangents at one box; and cuts that are kept, the youngest.
-TANGENT_ROUNDS, MAX_CUTS = 6, 400
+# Rounds of tangents at one box; and cuts that are kept, the youngest: so many, and so many by function.
+TANGENT_ROUNDS, MAX_CUTS, CUTS_BY_FUNCTION = 6, 400, 4
 # A further round has to raise the bound by this share of itself.
 WORTH_A_ROUND = 1e-5
 
@@ -101,7 +101,8 @@ class Bounder:
     def add(self, cuts: Rows) -> None:
         """Keep cuts that hold everywhere."""
         merged = stack([self.cuts, cuts])
-        young = np.arange(max(0, merged.number - MAX_CUTS), merged.number)
+        most = max(MAX_CUTS, CUTS_BY_FUNCTION * self.relaxation.measurement.size)
+        young = np.arange(max(0, merged.number - most), merged.number)
         self.cuts = merged if young.size == merged.number else Rows(merged.matrix[young], merged.lb[young], merged.ub[young])
 
     def _cut(self, x: Array) -> bool:

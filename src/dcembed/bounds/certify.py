@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import islice
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import build_relaxation
 from dcembed.bounds.tree import Branching, branch
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.points import evaluation_cost
 from dcembed.program.tightening import Box
 from dcembed.run.clock import Clock, RunEnded
 from dcembed.run.host import open_host
@@ -24,6 +26,8 @@ from dcembed.solvers.failover import Solver
 CLOSED_SHARE = 0.9
 # The share of the time that a mixed-integer solver has for a small network, of no more than so many seconds.
 FIRST_SHARE, LONGEST = 0.5, 1200.0
+# Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most.
+ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (10, 100)
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
@@ -41,6 +45,19 @@ def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint
     try:
         with journal.log.working("proving a bound"):
             _certify(journal, box, solver, clock, hint)
+    except RunEnded:
+        pass
+    except MemoryError:
+        journal.log.note("out of memory in the proof of a bound.")
+
+
+def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
+    """Try to close the gap in a few boxes, fewer where networks are large; what it does depends on the time only if that ends."""
+    num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
+    try:
+        with journal.log.working("trying to close the gap"), _opened(journal, box, solver, clock) as here:
+            for number, bound in enumerate(islice(branch(here, here.bounder.solve(box)), num_boxes)):
+                _write(journal, bound, f"{number} boxes")
     except RunEnded:
         pass
     except MemoryError:

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.bounds.clusters import Clusters, find_clusterings, fine_enough, sensitivity
 from dcembed.bounds.functions import MARGIN, Below, least
 from dcembed.embedded.measured_network import MeasuredNetwork
-from dcembed.embedded.measurements import input_box, pull_back
+from dcembed.embedded.measurements import map_box, pull_back
 from dcembed.network.bounds import go_on
 from dcembed.network.chunks import slices
-from dcembed.network.network import CHUNK_ENTRIES, evaluate
+from dcembed.network.network import CHUNK_ENTRIES, Network, evaluate
 from dcembed.network.planes import lower_planes
 
 
@@ -49,49 +50,48 @@ class NetworkTerms:
 
     def below(self, lb: Array, ub: Array, check: Callable[[], None] = go_on, sign: float = 1.0) -> Below:
         """Below the functions, or below their negatives."""
-        measured, terms = self.measured, self.measured.terms
-        low, high = input_box(measured, lb, ub)
-        slope, constant = self._planes(low, high, sign, check)
-        size = measured.parts.num_parts
-        # Of u = M w + o in each block: the constants of the inputs belong to those of the planes.
-        constant = constant + np.einsum("ti,ti->t", slope, measured.offset[terms.block])
-        margin = MARGIN * np.einsum("ti,ti->t", np.abs(slope), np.abs(measured.offset[terms.block]))
-        gather = sp.csr_array((np.ones(terms.part.size), (terms.part, np.arange(terms.part.size))), shape=(size, terms.part.size))
-        pulled = pull_back(measured, gather @ slope)
-        return Below(sp.csr_array(pulled[self.used]), (gather @ (constant - margin))[self.used])
+        measured = self.measured
+        low, high = map_box(measured, lb, ub)
+        with np.errstate(invalid="ignore"):
+            moved = float(np.nan_to_num((high - low) @ sensitivity(measured), nan=np.inf, posinf=np.inf).max(initial=0.0))
+        clusters = fine_enough(self._clusterings, moved)
+        of_map = measured.parts.map[clusters.part]
+        slope, constant = self._planes(clusters, low[of_map] + clusters.low, high[of_map] + clusters.high, sign, check)
+        # Of u = M w + o in each term: the constants of the inputs belong to those of the planes.
+        at_offset = np.einsum("ci,ci->c", slope, clusters.moment)
+        margin = MARGIN * np.einsum("ci,ci->c", np.abs(slope), np.abs(clusters.moment))
+        size, number = measured.parts.num_parts, clusters.part.size
+        gather = sp.csr_array((np.ones(number), (clusters.part, np.arange(number))), shape=(size, number))
+        pulled = pull_back(measured, gather @ (clusters.mass[:, None] * slope))
+        return Below(sp.csr_array(pulled[self.used]), (gather @ (clusters.mass * constant + at_offset - margin))[self.used])
 
     def columns(self, number: int) -> Array:
         """The columns that a function depends on."""
         rows = self.measured.rows_of(self.measured.parts.map[self.used[number : number + 1]]).reshape(-1)
         return np.unique(self.measured.maps[rows].indices)
 
-    def _planes(self, low: Array, high: Array, sign: float, check: Callable[[], None]) -> tuple[Array, Array]:
-        """Below each term, in the inputs of its block: shapes (t, n_in) and (t,)."""
-        measured, terms = self.measured, self.measured.terms
-        network = measured.network
-        slope, constant = np.empty((terms.block.size, network.num_inputs)), np.empty(terms.block.size)
-        settled = np.asarray((high <= low).all(axis=1))
-        endless = np.asarray(~(np.isfinite(low) & np.isfinite(high)).all(axis=1))
-        unknown = np.flatnonzero(endless[terms.block])
-        slope[unknown], constant[unknown] = 0.0, -np.inf
-        at_points = np.flatnonzero(settled[terms.block])
-        if at_points.size:
-            slope[at_points], constant[at_points] = 0.0, self._at_points(low, settled, at_points, sign)
-        rest = np.flatnonzero(~(settled | endless)[terms.block])
+    @cached_property
+    def _clusterings(self) -> list[Clusters]:
+        return find_clusterings(self.measured)
+
+    def _planes(self, clusters: Clusters, low: Array, high: Array, sign: float, check: Callable[[], None]) -> tuple[Array, Array]:
+        """Below the prediction in the direction of each cluster, over boxes of the inputs: shapes (c, n_in) and (c,)."""
+        network, direction = self.measured.network, sign * self.measured.directions[clusters.direction]
+        slope, constant = np.zeros(low.shape), np.full(low.shape[0], -np.inf)
+        settled = np.flatnonzero((high <= low).all(axis=1))
+        if settled.size:
+            constant[settled] = _at_points(network, direction[settled], low[settled])
+        rest = np.flatnonzero((high > low).any(axis=1) & np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1))
         for some in slices(rest.size, network.num_inputs * (network.num_inputs + network.num_hidden), CHUNK_ENTRIES):
             chunk = rest[some]
-            block, weights = terms.block[chunk], sign * terms.scale[chunk, None] * measured.directions[terms.direction[chunk]]
-            planes = lower_planes(network, weights, low[block], high[block], check=check)
+            planes = lower_planes(network, direction[chunk], low[chunk], high[chunk], check=check)
             slope[chunk], constant[chunk] = planes.slope[:, 0], planes.constant[:, 0]
         return slope, constant
 
-    def _at_points(self, low: Array, settled: Array, chosen: Array, sign: float) -> Array:
-        """The values of terms whose inputs are fixed, lowered by rounding."""
-        measured, terms = self.measured, self.measured.terms
-        predictions = np.zeros((settled.size, measured.network.num_outputs))
-        predictions[settled] = evaluate(measured.network, low[settled])
-        used = measured.directions[terms.direction[chosen]] * predictions[terms.block[chosen]]
-        # An evaluation is within a few hundred roundings of the largest number in it.
-        size = np.abs(used).sum(axis=1) + 1.0
-        value: Array = terms.scale[chosen] * (sign * used.sum(axis=1) - 100.0 * MARGIN * size)
-        return value
+
+def _at_points(network: Network, direction: Array, points: Array) -> Array:
+    """The predictions in directions at points, lowered by rounding."""
+    used = direction * evaluate(network, points)
+    # An evaluation is within a few hundred roundings of the largest number in it.
+    value: Array = used.sum(axis=1) - 100.0 * MARGIN * (np.abs(used).sum(axis=1) + 1.0)
+    return value

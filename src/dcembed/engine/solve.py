@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from dcembed.arrays import Array
-from dcembed.bounds.certify import certify
-from dcembed.bounds.hint import Hint
+from dcembed.bounds.certify import attempt, certify
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.loop import search
@@ -49,18 +48,16 @@ def solve(
     with open_journal(arguments, chosen.switches) as journal:
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
-        prove = partial(_prove, problem, journal) if chosen.prove else None
         with journal.limited_to(chosen.search_seconds):
-            ending = search(problem, journal, prove)
-        if prove is not None:
-            prove(chosen.proof_seconds(journal.clock.seconds), ending.hint)
+            ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
+        seconds = chosen.proof_seconds(journal.clock.seconds)
+        if seconds > 0 and not journal.is_closed:
+            certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint)
     return journal.result(ending.status, reason=ending.reason)
 
 
-def _prove(problem: Problem, journal: Journal, seconds: float, hint: Hint | None) -> None:
-    """Improve the bound for so many seconds."""
-    if not journal.is_closed:
-        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), hint)
+def _attempt(problem: Problem, journal: Journal) -> None:
+    attempt(journal, problem.box, problem.solver, journal.clock)
 
 
 def announce(problem: Problem, journal: Journal) -> None:

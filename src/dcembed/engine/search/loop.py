@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.bounds.hint import Hint
 from dcembed.embedded.point import Point
 from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.outcome import Outcome, best_of
@@ -34,8 +33,8 @@ from dcembed.run.starts import measure_start
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
 # many as it needs.
 PROBE_STEPS, NUM_OTHERS = 30, 3
-# Where a bound is asked for, it is tried to close the gap after so many starts, for this share of the time so far or so many seconds.
-ATTEMPTS, ATTEMPT_SHARE, ATTEMPT_SECONDS = (2, 8), 0.5, 0.5
+# Where a bound is asked for, it is tried to close the gap after so many starts.
+ATTEMPTED = 2
 # The same where points of blocks are combined; and every so manieth start is not such a combination then.
 NUM_COMBINED, SCOUTED = 12, 8
 # After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
@@ -74,16 +73,16 @@ class Search:
         return bool(self.problem.embedded.integer.any())
 
 
-def search(problem: Problem, journal: Journal, attempt: Callable[[float, Hint | None], None] | None = None) -> Ending:
+def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | None = None) -> Ending:
     """Run from start after start until one of the endings is reached.
 
-    `attempt` tries to prove, within some seconds and with what was learned so far, that the best point is optimal; then the search is over.
+    `attempt` tries to prove that the best point is optimal; where that is so, the search is over.
     """
     with _open(problem, journal) as here:
         progress = Progress(problem.options.max_iterations)
         while True:
-            if attempt is not None and len(progress.outcomes) in ATTEMPTS and progress.num_others:
-                attempt(max(ATTEMPT_SHARE * journal.clock.seconds, ATTEMPT_SECONDS), None if here.columns is None else here.columns.hint())
+            if attempt is not None and len(progress.outcomes) == ATTEMPTED and progress.num_others:
+                attempt()
                 if journal.is_closed:
                     return Ending(progress.status, f"the bound is reached after {len(progress.outcomes)} starts", is_final=True)
             turn = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock) or _next_turn(here, progress)

@@ -1,0 +1,120 @@
+"""What is proved about the optimum, and how fast: `python -m benchmarks.studies.certificates [case ...]`.
+
+Every row is one `dcembed.solve` with `prove=True` in a process of its own, with one thread and the time limit of its row. Cases are chosen by
+the beginnings of their names, such as `pooling qp-64x3`; all but the half-hour ones are run by default. `--out` writes the table as markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import dcembed
+from benchmarks import THREAD_VARIABLES
+from benchmarks.problems.deep_pooling import deep_pooling
+from benchmarks.problems.instance import Instance
+from benchmarks.problems.pooling import build_pooling
+from benchmarks.problems.qp import build_qp
+from benchmarks.problems.water import build_water
+
+TITLES = ("case", "limit", "status", "objective", "bound", "gap", "asked for", "seconds", "processor s", "starts that agree")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem, seconds for it, and what is asked for in words."""
+
+    name: str
+    build: Callable[[], Instance]
+    time_limit: float
+    asked: str
+    is_long: bool = False
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What a run came to."""
+
+    status: str
+    objective: float
+    bound: float
+    gap: float
+    seconds: float
+    processor_seconds: float
+    agreement: str
+
+
+def cases() -> Iterator[Case]:
+    """All cases."""
+    for m, seconds in (*((m, 3.0) for m in range(12, 18)), (46, 10.0), (100, 60.0)):
+        pools = range(9) if m == 17 else range(1)
+        for pool in pools:
+            yield Case(f"pooling-{m}-{pool}", partial(build_pooling, str(m), pool), 2 * seconds, f"OPTIMAL in {seconds:g} s")
+    for widths in ((32, 32), (64, 64), (32, 32, 32)):
+        name = "pooling-" + "x".join(map(str, widths))
+        yield Case(name, partial(deep_pooling, widths, 12, 0), 60.0, "at most 5 %")
+    for size, seconds, share in (("16x3", 60.0, 0.5), ("64x3", 60.0, 0.5), ("64x6", 180.0, 2.0), ("256x3", 180.0, 2.0)):
+        for trial in range(3):
+            yield Case(f"qp-{size}-{trial}", partial(build_qp, size, trial), seconds, f"at most {share:g} %")
+    for cohort in range(3):
+        yield Case(f"water-25-{cohort}", partial(build_water, "25", cohort), 180.0, "at most 15 %")
+    yield Case("water-800-0", partial(build_water, "800", 0), 1800.0, "a bound below 150", is_long=True)
+
+
+def measure(name: str) -> Proved:
+    """Run a case."""
+    case = next(case for case in cases() if case.name == name)
+    instance = case.build()
+    began, busy = time.monotonic(), time.process_time()
+    options = dcembed.Options(time_limit=case.time_limit, prove=True, verbose=False)
+    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=options)
+    return Proved(
+        result.status.name,
+        result.objective,
+        result.bound,
+        result.gap,
+        time.monotonic() - began,
+        time.process_time() - busy,
+        f"{result.agreement} of {result.num_starts}",
+    )
+
+
+def measure_apart(case: Case) -> tuple[str, ...]:
+    """The row of a case, run in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        row = pool.apply(measure, (case.name,))
+    numbers = f"{row.objective:.6g}", f"{row.bound:.6g}", f"{100 * row.gap:.3g} %"
+    times = f"{row.seconds:.2f}", f"{row.processor_seconds:.2f}"
+    return case.name, f"{case.time_limit:g} s", row.status, *numbers, case.asked, *times, row.agreement
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("case", nargs="*", help="beginnings of names; all but the long ones by default")
+    parser.add_argument("--out", type=Path, help="a markdown file for the table")
+    asked = parser.parse_args(arguments)
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    console, table, rows = Console(width=160), Table(*TITLES), []
+    for case in cases():
+        if case.name.startswith(tuple(asked.case)) if asked.case else not case.is_long:
+            rows.append(measure_apart(case))
+            table.add_row(*rows[-1])
+            console.print("  ".join(rows[-1]), highlight=False)
+    console.print(table)
+    if asked.out is not None:
+        lines = [TITLES, tuple("---" for _ in TITLES), *rows]
+        asked.out.write_text("\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
