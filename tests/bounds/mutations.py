@@ -12,8 +12,22 @@ import numpy as np
 import scipy.sparse as sp
 from rich.table import Table
 
-from dcembed.bounds import boxes, certify, cover, exact_piece, exact_solver, exact_units, functions, hull, network_terms, relaxation, safe
-from dcembed.bounds import pieces, tangents, tree
+from dcembed.bounds import (
+    boxes,
+    certify,
+    cover,
+    exact_piece,
+    exact_solver,
+    exact_units,
+    functions,
+    hull,
+    network_terms,
+    pieces,
+    relaxation,
+    safe,
+    tangents,
+    tree,
+)
 from dcembed.bounds.concave_squares import ConcaveSquares
 from dcembed.bounds.functions import Below
 from dcembed.bounds.network_terms import NetworkTerms
@@ -278,6 +292,17 @@ def _past_a_whole(right: Callable[..., float]) -> Callable[..., float]:
     return lambda embedded, bound: right(embedded, bound + 1e-3)
 
 
+def _without_spread(right: Callable[..., Any]) -> Callable[..., Any]:
+    """Scenarios are taken to have the mean of their constants."""
+
+    def wrong(*args: Any) -> Any:
+        clusters = right(*args)
+        middle = 0.5 * (clusters.low + clusters.high)
+        return replace(clusters, low=middle, high=middle)
+
+    return wrong
+
+
 SMOOTH = ("relaxation", "cuts", "boxes")
 CURVED = ("SOCP", "QCP", "MISOCP", "MIQCP")
 MUTATIONS = (
@@ -296,6 +321,15 @@ MUTATIONS = (
     Mutation("concave squares: tangent for chord", ConcaveSquares, "below", _tangent_of_squares, ("boxes",), ("nonconvex", "MI nonconvex")),
     Mutation("shared decisions: tangent for chord", SharedDecisions, "below", _tangent_of_units, ("relaxation",), ("scenarios",)),
     Mutation("shared decisions: tangents 1e-2 too high", SharedDecisions, "tangents", _raised_below(1e-2), ("boxes",), ("scenarios",)),
+    Mutation(
+        "clusters: boxes without the spread",
+        network_terms,
+        "fine_enough",
+        _without_spread,
+        ("rows",),
+        ("scenarios of any network",),
+        first=20,
+    ),
     Mutation("multipliers: wrong side of rows", boxes, "prove_bound", _of_relaxed(_other_sides), ("boxes",)),
     Mutation("multipliers: wrong end of columns", boxes, "prove_bound", _of_relaxed(_other_ends), ("relaxation",)),
     Mutation("multipliers: square left out", boxes, "prove_bound", _without_square, ("relaxation",), ("QP", "MIQP")),

@@ -18,6 +18,8 @@ from dcembed.network.activations import ACTIVATIONS, find_activation
 
 HOSTS = ("LP", "QP", "QCP", "SOCP", "nonconvex", "MILP", "MIQP", "MIQCP", "MISOCP", "MI nonconvex")
 PARAMETERS = {"power": (0.5, 0.3), "log": (0.5,)}
+# Predictions from which on they are those of scenarios.
+MANY = 64
 STEEP = ("exp", "square", "power")
 
 
@@ -53,7 +55,7 @@ class Drawn:
 def draw(seed: int) -> Drawn:
     """A problem of the class that the seed falls on, the classes taking turns."""
     rng = np.random.default_rng([15, seed])
-    return _Draft(rng, HOSTS[seed % len(HOSTS)], is_scenario=seed % 23 == 22).finish(seed)
+    return _Draft(rng, HOSTS[seed % len(HOSTS)], is_scenario=seed % 23 in (10, 22)).finish(seed)
 
 
 def completed(drawn: Drawn, chosen: np.ndarray) -> np.ndarray:
@@ -174,16 +176,23 @@ class _Draft:
     def _add_scenarios(self) -> None:
         """Many evaluations that share their decisions, and differ in constants."""
         rng, size = self.rng, int(self.rng.integers(1, self.num_inputs + 1))
-        k = MIN_TERMS + 8 if self._chance(0.7) else 2 * MIN_TERMS + 40
-        self.features.append("scenarios")
+        if self._chance(0.5, "scenarios of any network"):
+            k, network = int(rng.integers(MANY, 4 * MANY)), self._network(size, np.ones(size), 1)
+        else:
+            k, network = (MIN_TERMS + 8 if self._chance(0.7) else 2 * MIN_TERMS + 40), self._shallow(size)
+            self.features.append("scenarios")
         reach = np.maximum(np.abs(self.lb), np.abs(self.ub))
         matrix = np.tile(rng.normal(size=(size, self.num_drawn)) / reach, (k, 1))
-        builder, width = NetworkBuilder((size,)), int(rng.integers(2, 5))
-        hidden = builder.relu(builder.linear(builder.input, rng.normal(size=(width, size)), 0.5 * rng.normal(size=width)))
-        joined = builder.concat([builder.input, hidden])
-        network = builder.finish(builder.linear(joined, rng.normal(size=(1, size + width)), rng.normal(size=1)))
-        self.embeddings.append(Embedding(network, AffineInputs(matrix, rng.normal(size=(k, size))), self.n + np.arange(k)[:, None]))
+        offset = rng.normal(size=(k, size)) * self._power(-3, 0, 0.5)
+        self.embeddings.append(Embedding(network, AffineInputs(matrix, offset), self.n + np.arange(k)[:, None]))
         self.n += k
+
+    def _shallow(self, num_inputs: int) -> Network:
+        """One stage of ReLUs and a skip, whose evaluations are taken together unit by unit."""
+        rng, builder, width = self.rng, NetworkBuilder((num_inputs,)), int(self.rng.integers(2, 5))
+        hidden = builder.relu(builder.linear(builder.input, rng.normal(size=(width, num_inputs)), 0.5 * rng.normal(size=width)))
+        joined = builder.concat([builder.input, hidden])
+        return builder.finish(builder.linear(joined, rng.normal(size=(1, num_inputs + width)), rng.normal(size=1)))
 
     def _sampled(self, number: int, embeddings: list[Embedding] | None = None) -> np.ndarray:
         """Points inside the bounds of what is drawn."""
@@ -206,11 +215,12 @@ class _Draft:
     def _of_predictions(self, share: float) -> np.ndarray:
         """Weights of predictions; those of scenarios have one sign, or all have weights, or none."""
         size = self.n - self.first
-        if size < MIN_TERMS:
+        if size < MANY:
             return (self.rng.random(size) < share).astype(float)
         if self.rng.random() > share:
             return np.zeros(size)
-        sign = np.where(np.arange(size) % 2, -1.0, 1.0) if size >= 2 * MIN_TERMS else np.full(size, self.rng.choice([-1.0, 1.0]))
+        is_mixed = size >= 2 * MIN_TERMS or (size < MIN_TERMS and self._chance(0.4))
+        sign = np.where(np.arange(size) % 2, -1.0, 1.0) if is_mixed else np.full(size, self.rng.choice([-1.0, 1.0]))
         # The weights of all together are to be those of one.
         return sign * np.abs(self.rng.normal(size=size)) * self.size[self.first :] / size
 
@@ -219,7 +229,7 @@ class _Draft:
         rng = self.rng
         factor = rng.normal(size=(int(rng.integers(1, 4)), self.n)) / self.size
         factor[:, : self.first] *= rng.random(self.first) < 0.7
-        is_used = in_predictions if self.n - self.first < MIN_TERMS else 0.0
+        is_used = in_predictions if self.n - self.first < MANY else 0.0
         factor[:, self.first :] *= self._chance(is_used, "curved predictions")
         factor[:, self.num_drawn : self.first] = 0.0
         return factor
@@ -289,7 +299,7 @@ class _Draft:
             rows.append(row)
             row_ub.append(value + self._slack(size))
             row_lb.append(value - self._slack(size) if self._chance(0.3) else -np.inf)
-        if self.n - self.first < MIN_TERMS and self._chance(0.05, "equality"):
+        if self.n - self.first < MANY and self._chance(0.05, "equality"):
             row = np.zeros(self.n)
             row[self.first] = 1.0
             rows.append(row)

@@ -20,11 +20,11 @@ from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import Rows, with_functions
 from dcembed.bounds.tree import Branching, branch
 from dcembed.engine.problem import build_problem
+from dcembed.program.tightening import Box
 from dcembed.run.arguments import read_arguments
 from dcembed.run.clock import RunEnded
 from dcembed.run.journal import Journal, open_journal
 from dcembed.run.starts import measure_start
-from dcembed.program.tightening import Box
 
 from .random_problems import Drawn
 from .truth import ALLOWED, best_of, excess, feasible_points
@@ -81,7 +81,8 @@ def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: B
             for bound in _wrong_multipliers(here):
                 proved.note("multipliers", journal, bound)
         if "cuts" in steps:
-            for root in islice(short_cuts(journal, here, root, seed), CUT_ROUNDS):
+            for cut in islice(short_cuts(journal, here, root, seed), CUT_ROUNDS):
+                root = cut
                 proved.note("cuts", journal, root.bound)
         if "boxes" in steps:
             for bound in islice(branch(here, root), TREE_BOXES):

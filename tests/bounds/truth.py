@@ -7,7 +7,7 @@ import numpy as np
 from dcembed import Network
 from dcembed.network import Affine
 
-from .random_problems import Drawn, completed
+from .random_problems import MANY, Drawn, completed
 
 # Constraints of sampled points may be off by this, relative to the sizes of what is added up: rounding.
 ROUNDING = 1e-12
@@ -48,7 +48,7 @@ def _within(value: np.ndarray, lb: np.ndarray | float, ub: np.ndarray | float, s
 def feasible_points(drawn: Drawn, number: int = 400) -> np.ndarray:
     """Feasible points (N, n) all over the problem, and around its witness."""
     rng, k, program = np.random.default_rng([drawn.seed, 3]), drawn.num_drawn, drawn.program
-    number = number // 10 if program.num_columns > 100 else number
+    number = number // 10 if program.num_columns > MANY else number
     lb, ub, integer = program.lb[:k], program.ub[:k], program.integer[:k]
     near = drawn.witness[:k] + rng.normal(size=(number, k)) * 10.0 ** rng.uniform(-6, 0, (number, 1)) * (ub - lb)
     chosen = np.vstack([drawn.witness[:k], rng.uniform(lb, ub, (number, k)), near])
@@ -68,7 +68,7 @@ def best_point(
     rng = np.random.default_rng([seed, 2])
     program, k = drawn.program, drawn.num_drawn
     lb, ub, integer = program.lb[:k], program.ub[:k], program.integer[:k]
-    few = 6 if program.num_columns > 100 else 1
+    few = 6 if program.num_columns > MANY else 1
     chosen = rng.uniform(lb, ub, (num_points // few, k))
     # Optima are often at the ends of columns.
     at_end = rng.random(chosen.shape) < 0.25
@@ -138,7 +138,7 @@ def _grid(drawn: Drawn, max_points: int) -> tuple[np.ndarray | None, np.ndarray]
     lb, ub, integer = program.lb[:k], program.ub[:k], program.integer[:k]
     num_whole = float(np.prod((ub - lb + 1.0)[integer]))
     size = int((max_points / num_whole) ** (1.0 / max(1, int((~integer).sum()))))
-    if size < 4 or program.num_columns > 100:
+    if size < 4 or program.num_columns > MANY:
         return None, np.zeros(k)
     half = np.where(integer, 0.0, 0.5 * (ub - lb) / size)
     axes = [np.arange(lb[j], ub[j] + 0.5) if integer[j] else lb[j] + half[j] * (1.0 + 2.0 * np.arange(size)) for j in range(k)]

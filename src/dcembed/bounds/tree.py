@@ -116,7 +116,9 @@ def _shrunk(here: Branching, parent: Solved, box: Box) -> Box | None:
         ub, lb = np.where(np.isfinite(most), np.fmin(ub, most), ub), np.where(np.isfinite(least), np.fmax(lb, least), lb)
         if (lb > ub).any():
             return None
-    return tighten(derive(program, lb=lb, ub=ub, integer=here.journal.embedded.integer))
+    shrunk = tighten(derive(program, lb=lb, ub=ub, integer=here.journal.embedded.integer))
+    # There may be no whole number between the ends of an integer.
+    return None if (shrunk.lb > shrunk.ub).any() else shrunk
 
 
 def _halves(here: Branching, solved: Solved) -> list[Box]:

@@ -121,7 +121,17 @@ class HighsSession:
             with calling("HiGHS"):
                 self._highs.clearSolver()
             solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
+        if self._may_believe_start(start, solution):
+            with calling("HiGHS"):
+                self._highs.clearSolver()
+            solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
         return solution
+
+    def _may_believe_start(self, start: Array | None, solution: Solution) -> bool:
+        """Whether HiGHS ended before its first node: where its presolve settles all columns with a cost it takes any start to be optimal."""
+        if start is None or solution.status is not SolveStatus.OPTIMAL or self._lost:
+            return False
+        return int(self._highs.getInfo().mip_node_count) <= 0
 
     def close(self) -> None:
         if not self._lost:
