@@ -293,12 +293,11 @@ def _past_a_whole(right: Callable[..., float]) -> Callable[..., float]:
 
 
 def _without_spread(right: Callable[..., Any]) -> Callable[..., Any]:
-    """Scenarios are taken to have the mean of their constants."""
+    """All scenarios of a cluster are taken for one of its corners."""
 
     def wrong(*args: Any) -> Any:
         clusters = right(*args)
-        middle = 0.5 * (clusters.low + clusters.high)
-        return replace(clusters, low=middle, high=middle)
+        return replace(clusters, high=clusters.low, moment=clusters.mass[:, None] * clusters.low)
 
     return wrong
 
@@ -322,7 +321,7 @@ MUTATIONS = (
     Mutation("shared decisions: tangent for chord", SharedDecisions, "below", _tangent_of_units, ("relaxation",), ("scenarios",)),
     Mutation("shared decisions: tangents 1e-2 too high", SharedDecisions, "tangents", _raised_below(1e-2), ("boxes",), ("scenarios",)),
     Mutation(
-        "clusters: boxes without the spread",
+        "clusters: one scenario for all",
         network_terms,
         "fine_enough",
         _without_spread,

@@ -128,10 +128,17 @@ class HighsSession:
         return solution
 
     def _may_believe_start(self, start: Array | None, solution: Solution) -> bool:
-        """Whether HiGHS ended before its first node: where its presolve settles all columns with a cost it takes any start to be optimal."""
-        if start is None or solution.status is not SolveStatus.OPTIMAL or self._lost:
+        """Whether HiGHS may have taken a start for optimal, as it does where its presolve settles all columns with a cost.
+
+        It ends before its first node then, and says more than the bounds of the columns do.
+        """
+        if start is None or solution.status is not SolveStatus.OPTIMAL or self._lost or int(self._highs.getInfo().mip_node_count) > 0:
             return False
-        return int(self._highs.getInfo().mip_node_count) <= 0
+        lp = self._highs.getLp()
+        cost = np.array(lp.col_cost_)
+        ends = np.where(cost > 0, np.array(lp.col_lower_), np.array(lp.col_upper_))[cost != 0]
+        least = lp.offset_ + float(cost[cost != 0] @ ends)
+        return solution.bound > least + 1e-9 * max(1.0, abs(least))
 
     def close(self) -> None:
         if not self._lost:
