@@ -21,8 +21,8 @@ DECOMPOSITIONS = ("auto", "local", "global")
 SEARCHES = ("patient", "until-limit", "converge")
 
 PROOFS = (False, "auto", True)
-# A search that a proof follows has this share of the time limit.
-SEARCH_SHARE = 0.4
+# A search that a proof follows has this share of the time limit, with prove=True and with prove="auto".
+SEARCH_SHARE, AUTO_SEARCH_SHARE = 0.25, 0.5
 # With prove="auto" the bound may take so many times as long as the search took, and so many seconds in any case.
 PROOF_SHARE, PROOF_SECONDS = 1.0, 1.0
 
@@ -113,7 +113,7 @@ class Options:
     prove
         Whether a bound on the optimum is proved after the search: `Result.bound` and `Result.gap`. "auto" spends at most as long on it as
         the search took, or a second where that was less; True all that is left of the time limit; False nothing. It ends sooner where
-        the gap is closed.
+        the gap is closed. The search ends after half of the time limit at the latest then ("auto"), or after a quarter of it (True).
     gap_tol
         The gap |F - bound| / |F| that counts as closed: a feasible point with a certified bound that near is OPTIMAL.
     solver
@@ -202,7 +202,9 @@ class Options:
     @property
     def search_seconds(self) -> float:
         """Seconds that a search may take: with a proof to follow not all of the time limit."""
-        return self.time_limit if not self.prove else SEARCH_SHARE * self.time_limit
+        if not self.prove:
+            return self.time_limit
+        return (AUTO_SEARCH_SHARE if self.prove == "auto" else SEARCH_SHARE) * self.time_limit
 
     def proof_seconds(self, searched: float) -> float:
         """Seconds that a bound may take after a search of so many; the time limit holds besides."""

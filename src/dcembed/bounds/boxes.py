@@ -55,6 +55,16 @@ class Solved:
     reduced: Array
 
 
+@dataclass(frozen=True, eq=False)
+class Multiplied:
+    """A relaxation that was solved, with its point (n,) and its multipliers (m,); `owner` says whose the last rows are, which are cuts."""
+
+    relaxed: Relaxed
+    x: Array
+    multipliers: Array
+    owner: Array
+
+
 class Bounder:
     """One relaxation inside a solver, box after box; cuts that hold everywhere are collected on the way."""
 
@@ -62,9 +72,8 @@ class Bounder:
         self.relaxation, self.clock, self._solver = relaxation, clock, solver
         program = relaxation.program()
         self._session = LastingSession(program, solver.moved_to(choose_backend(program.problem_class)))
-        self.cuts = no_rows(relaxation.num_columns)
-        # The last relaxation that was solved, and its multipliers.
-        self.last: tuple[Relaxed, Array, Array] | None = None
+        self.cuts, self.owner, self.num_added = no_rows(relaxation.num_columns), np.zeros(0, dtype=np.int64), 0
+        self.last: Multiplied | None = None
 
     def close(self) -> None:
         """Release the solver."""
@@ -98,12 +107,14 @@ class Bounder:
         nothing = np.zeros(full.lb.size)
         self._solve_once(full, rows, Solved(box, below, -np.inf, None, nothing, nothing))
 
-    def add(self, cuts: Rows) -> None:
-        """Keep cuts that hold everywhere."""
-        merged = stack([self.cuts, cuts])
+    def add(self, cuts: Rows, owner: int = -1) -> None:
+        """Keep cuts that hold everywhere, and whose they are."""
         most = max(MAX_CUTS, CUTS_BY_FUNCTION * self.relaxation.measurement.size)
+        merged = stack([self.cuts, cuts])
         young = np.arange(max(0, merged.number - most), merged.number)
         self.cuts = merged if young.size == merged.number else Rows(merged.matrix[young], merged.lb[young], merged.ub[young])
+        self.owner = np.append(self.owner, np.full(cuts.number, owner))[young]
+        self.num_added += cuts.number
 
     def _cut(self, x: Array) -> bool:
         """Whether x violates something convex, which is cut then."""
@@ -125,7 +136,7 @@ class Bounder:
         # A solver that fails has no say, but the box has: without rows it proves most where it is small.
         x = solution.x if solution.x is not None else np.clip(0.0, full.lb, full.ub)
         multipliers = solution.duals if solution.duals is not None else np.zeros(relaxed.row_lb.size)
-        self.last = relaxed, x, multipliers
+        self.last = Multiplied(relaxed, x, multipliers, self.owner)
         proof = prove_bound(relaxed, x, multipliers)
         weight = 0.5 * (abs(relaxed.rows).T @ np.abs(multipliers))
         # Reduced costs say how a bound grows away from the ends of columns: only the one that they were computed with.

@@ -7,19 +7,18 @@ set of the piece is a cut that the optimum violates unless it is right already; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.bounds.boxes import Bounder, Solved
+from dcembed.bounds.boxes import Bounder, Multiplied, Solved
 from dcembed.bounds.cover import Cover, price_of
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.pieces import Piece, find_pieces
-from dcembed.bounds.relaxation import Relaxation, Rows, no_rows, stack
-from dcembed.bounds.safe import Relaxed
+from dcembed.bounds.prices import Owners, Prices, find_prices
+from dcembed.bounds.relaxation import Relaxation, Rows, no_rows
 from dcembed.program.tightening import Box
 from dcembed.run.clock import Clock
 from dcembed.run.journal import Journal
@@ -36,31 +35,16 @@ MAX_BOXES, MORE_BOXES = 20_000, 2.0
 MANY_INPUTS, SCREENING = 7, 2000
 # Pieces whose prices are smaller than this, in relation to the largest, are not paid for.
 LEAST_PRICE = 1e-6
+# The relaxation is solved again after the cuts of so many pieces, or of this share of all.
+CHUNK, CHUNK_SHARE = 8, 0.125
 # Prices are the mean of those of the best round and of the last, with this weight on the former.
 SMOOTH = 0.3
 # Half the width, as a share of it, of the box in which the planes of a relaxation are its tangents at a point.
 TANGENT_SHARE = 1e-7
 
 
-@dataclass(frozen=True, eq=False)
-class Prices:
-    """What a relaxation pays: for all its columns, without the rows that are a piece's own."""
-
-    columns: Array
-    functions: Array
-    switch: float
-
-    def mixed(self, other: Prices, weight: float) -> Prices:
-        """The mean with others that have this weight."""
-        return Prices(
-            weight * other.columns + (1 - weight) * self.columns,
-            weight * other.functions + (1 - weight) * self.functions,
-            weight * other.switch + (1 - weight) * self.switch,
-        )
-
-
 class Pieces:
-    """All pieces with their covers, which pieces of one kind share, and the owner of every cut."""
+    """All pieces with their covers, which pieces of one kind share."""
 
     def __init__(self, relaxation: Relaxation, clock: Clock) -> None:
         self.relaxation, self.clock = relaxation, clock
@@ -76,113 +60,56 @@ class Pieces:
 
 
 def cut_hull(bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None) -> Iterator[Solved]:
-    """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after each.
+    """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after every few cuts.
 
     `hint` has prices to begin with, and points, where somebody knows good ones.
     """
     here = Pieces(bounder.relaxation, bounder.clock)
     if not here.pieces:
         return
-    rows = _Owners(here)
-    best, stall, max_boxes = root, 0, float(MAX_BOXES)
-    prices = _first_prices(here, rows, bounder, journal, root, hint)
+    owners = Owners(here.relaxation, here.pieces)
+    best, num_idle, max_boxes = root, 0, float(MAX_BOXES)
+    prices = _first_prices(here, owners, bounder, journal, root, hint)
     for _ in range(MAX_ROUNDS):
-        cuts = _cuts(here, prices, _tolerance(journal, best.bound, cutoff()), int(max_boxes), journal)
-        if cuts.rows.number == 0:
+        before, num_cuts = best.bound, bounder.num_added
+        for cuts in _cut_round(here, prices, _tolerance(journal, before, cutoff()), int(max_boxes), journal):
+            for number, cut in cuts:
+                bounder.add(cut, number)
+            solved = bounder.solve(root.box, best.bound, root.below)
+            best = solved if solved.bound > best.bound else best
+            yield best
+            if best.bound >= cutoff():
+                return
+        gains = best.bound - before > WORTH * (cutoff() - before) or not np.isfinite(before)
+        num_idle, max_boxes = (0, max_boxes) if gains else (num_idle + 1, MORE_BOXES * max_boxes)
+        if bounder.num_added == num_cuts or num_idle >= PATIENCE:
             return
-        bounder.add(cuts.rows)
-        rows.add(cuts.owner, bounder.cuts.number)
-        solved = bounder.solve(root.box, best.bound, root.below)
-        gain = solved.bound - best.bound
-        room = cutoff() - best.bound
-        best = solved if gain > 0 else best
-        yield best
-        if best.bound >= cutoff():
-            return
-        stall = 0 if gain > WORTH * room or not np.isfinite(room) else stall + 1
-        max_boxes = max_boxes * MORE_BOXES if stall else max_boxes
-        if stall >= PATIENCE:
-            return
-        fresh = _prices(here, rows, bounder)
-        prices = [new.mixed(old, SMOOTH if stall == 0 else 0.0) for new, old in zip(fresh, prices, strict=True)]
+        fresh = find_prices(owners, bounder.last)
+        prices = [new.mixed(old, 0.0 if num_idle else SMOOTH) for new, old in zip(fresh, prices, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class Cuts:
-    """Cuts, and the piece that owns each."""
-
-    rows: Rows
-    owner: Array
-
-
-class _Owners:
-    """Which rows of a relaxation belong to which piece."""
-
-    def __init__(self, here: Pieces) -> None:
-        self._here, self._cuts = here, np.zeros(0, dtype=np.int64)
-        relaxation = here.relaxation
-        self._of_function = np.full(relaxation.measurement.size, -1)
-        for number, piece in enumerate(here.pieces):
-            self._of_function[piece.functions] = number
-        always = np.flatnonzero(relaxation.embedded.restrictions.indicator < 0)
-        self._fixed = np.full(relaxation.fixed.number, -1)
-        own = np.full(relaxation.embedded.restrictions.num_restrictions, -1)
-        for number, piece in enumerate(here.pieces):
-            own[piece.own.rows] = number
-        self._fixed[relaxation.embedded.host.num_rows :] = own[always]
-        self.own = own
-
-    def add(self, owner: Array, number: int) -> None:
-        """Hear of new cuts, of which the youngest are kept."""
-        self._cuts = np.concatenate([self._cuts, owner])[-number:] if number else np.zeros(0, dtype=np.int64)
-
-    def of_rows(self, relaxed: Relaxed) -> Array:
-        """The owner of every row, -1 for none."""
-        n, size = self._here.relaxation.num_host, relaxed.row_lb.size
-        owner = np.full(size, -1)
-        owner[: self._fixed.size] = self._fixed
-        if self._cuts.size:
-            owner[size - self._cuts.size :] = self._cuts
-        between = slice(self._fixed.size, size - self._cuts.size)
-        # Rows behind indicators and planes: a row on functions of one piece alone is its own if the piece enforces it.
-        matrix = relaxed.rows[between]
-        for row in range(matrix.shape[0]):
-            used = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-            functions = used[used >= n] - n
-            if functions.size == 1:
-                owner[self._fixed.size + row] = self._owner_of(int(functions[0]), used[used < n])
-        return owner
-
-    def _owner_of(self, function: int, columns: Array) -> int:
-        number = int(self._of_function[function])
-        if number < 0:
-            return -1
-        piece = self._here.pieces[number]
-        inside = np.isin(columns, [*piece.columns, piece.own.switch]).all()
-        return number if inside else -1
+def _cut_round(
+    here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: int, journal: Journal
+) -> Iterator[list[tuple[int, Rows]]]:
+    """The cuts of all pieces that are paid for, some at a time, each with the number of its piece."""
+    sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
+    paid = np.flatnonzero(sizes > LEAST_PRICE * sizes.max(initial=0.0)).tolist()
+    step = max(CHUNK, int(CHUNK_SHARE * len(paid)))
+    for first in range(0, len(paid), step):
+        cuts = [
+            (number, cut)
+            for number in paid[first : first + step]
+            if (cut := _cut(here, here.pieces[number], prices[number], tolerance / len(paid), max_boxes, journal)) is not None
+        ]
+        if cuts:
+            yield cuts
 
 
-def _prices(here: Pieces, rows: _Owners, bounder: Bounder) -> list[Prices]:
-    """What the last relaxation pays for each piece."""
-    if bounder.last is None:
-        return [Prices(np.zeros(p.columns.size), np.zeros(p.functions.size), 0.0) for p in here.pieces]
-    relaxed, x, y = bounder.last
-    n, owner = here.relaxation.num_host, rows.of_rows(relaxed)
-    gradient = relaxed.cost + (relaxed.quadratic @ x if relaxed.quadratic is not None else 0.0) + relaxed.rows.T @ y
-    found = []
-    for number, piece in enumerate(here.pieces):
-        own = np.flatnonzero(owner == number)
-        paid = gradient - relaxed.rows[own].T @ y[own]
-        switch = float(paid[piece.own.switch]) if piece.own.switch >= 0 else 0.0
-        found.append(Prices(paid[piece.columns], paid[n + piece.functions], switch if piece.own.on == 1 else -switch))
-    return found
-
-
-def _first_prices(here: Pieces, rows: _Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:
+def _first_prices(here: Pieces, owners: Owners, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:
     """Those of the tangents at the best point, where the true ones are near; those of the root where there is no point."""
     best = journal.incumbent.point
     if best is None or not journal.incumbent.is_feasible:
-        return _prices(here, rows, bounder)
+        return find_prices(owners, bounder.last)
     w = np.clip(best.w, *root.box)
     width = np.minimum(root.box.ub - root.box.lb, 1.0)
     near = Box(np.maximum(w - TANGENT_SHARE * width, root.box.lb), np.minimum(w + TANGENT_SHARE * width, root.box.ub))
@@ -191,11 +118,11 @@ def _first_prices(here: Pieces, rows: _Owners, bounder: Bounder, journal: Journa
         here.cover(piece, True).hear(np.array([piece.inputs(point) for point in known]))
     if hint is None:
         bounder.solve_tangents(root.box, here.relaxation.below(near))
-        return _prices(here, rows, bounder)
+        return find_prices(owners, bounder.last)
     relaxation = here.relaxation
     relaxed = relaxation.relaxed(relaxation.root, no_rows(relaxation.num_columns))
-    bounder.last = relaxed, np.concatenate([w, relaxation.values(w)]), _of_fixed(relaxation, hint.prices)
-    return _prices(here, rows, bounder)
+    x, multipliers = np.concatenate([w, relaxation.values(w)]), _of_fixed(relaxation, hint.prices)
+    return find_prices(owners, Multiplied(relaxed, x, multipliers, np.zeros(0, dtype=np.int64)))
 
 
 def _of_fixed(relaxation: Relaxation, prices: Array) -> Array:
@@ -211,20 +138,6 @@ def _tolerance(journal: Journal, bound: float, cutoff: float) -> float:
     least = LEAST_SHARE * journal.arguments.options.gap_tol * size
     gap = (best.objective if best is not None else np.inf) - bound
     return max(least, GAP_SHARE * gap if np.isfinite(gap) and np.isfinite(cutoff) else 0.05 * size)
-
-
-def _cuts(here: Pieces, prices: Sequence[Prices], tolerance: float, max_boxes: int, journal: Journal) -> Cuts:
-    """The cuts of all pieces that are paid for."""
-    sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
-    paid = np.flatnonzero(sizes > LEAST_PRICE * sizes.max(initial=0.0)) if sizes.size else np.zeros(0, dtype=np.int64)
-    cuts, owner = [], []
-    for number in paid.tolist():
-        cut = _cut(here, here.pieces[number], prices[number], tolerance / paid.size, max_boxes, journal)
-        if cut is not None:
-            cuts.append(cut)
-            owner.append(number)
-    empty = Rows(sp.csr_array((0, here.relaxation.num_columns)), np.zeros(0), np.zeros(0))
-    return Cuts(stack([empty, *cuts]), np.array(owner, dtype=np.int64))
 
 
 def _cut(here: Pieces, piece: Piece, prices: Prices, tolerance: float, max_boxes: int, journal: Journal) -> Rows | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.loop import search
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result
+from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import Journal, count_sizes, open_journal
 
@@ -48,12 +49,12 @@ def solve(
     with open_journal(arguments, chosen.switches) as journal:
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
-        with journal.limited_to(chosen.search_seconds):
+        with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
             ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
         seconds = chosen.proof_seconds(journal.clock.seconds)
         if seconds > 0 and not journal.is_closed:
             certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint)
-    return journal.result(ending.status, reason=ending.reason)
+    return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=ending.reason)
 
 
 def _attempt(problem: Problem, journal: Journal) -> None:
