@@ -74,7 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--every", type=int, default=4, help="every so manieth problem is proved as a whole, too")
+    parser.add_argument("--every", type=int, default=7, help="every so manieth problem is proved as a whole, too")
     parser.add_argument("--boxes", type=int, default=steps.TREE_BOXES, help="boxes of a tree at most")
     parser.add_argument("--mutations", action="store_true", help="break every step instead, and count the problems until it is seen")
     arguments = parser.parse_args()

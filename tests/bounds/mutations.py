@@ -327,7 +327,7 @@ MUTATIONS = (
         _without_spread,
         ("rows",),
         ("scenarios of any network",),
-        first=20,
+        first=400,
     ),
     Mutation("multipliers: wrong side of rows", boxes, "prove_bound", _of_relaxed(_other_sides), ("boxes",)),
     Mutation("multipliers: wrong end of columns", boxes, "prove_bound", _of_relaxed(_other_ends), ("relaxation",)),

@@ -95,7 +95,7 @@ def _wrong_multipliers(here: Branching) -> Iterator[float]:
     """What is proved at the root by multipliers and points that are off, as those of a solver that failed may be."""
     if here.bounder.last is None:
         return
-    relaxed, x, y = here.bounder.last
+    relaxed, x, y = here.bounder.last.relaxed, here.bounder.last.x, here.bounder.last.multipliers
     rng = np.random.default_rng(y.size)
     size = np.abs(y).max(initial=0.0) + 1e-3
     for number in range(NUM_TRIED):

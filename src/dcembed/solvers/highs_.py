@@ -138,7 +138,7 @@ class HighsSession:
         cost = np.array(lp.col_cost_)
         ends = np.where(cost > 0, np.array(lp.col_lower_), np.array(lp.col_upper_))[cost != 0]
         least = lp.offset_ + float(cost[cost != 0] @ ends)
-        return solution.bound > least + 1e-9 * max(1.0, abs(least))
+        return bool(solution.bound > least + 1e-9 * max(1.0, abs(least)))
 
     def close(self) -> None:
         if not self._lost:
