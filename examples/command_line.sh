@@ -9,11 +9,11 @@ mkdir -p ../out
 # What is in the network, and can it be embedded?
 python -m dcembed info reactor.onnx
 
-# Solve. Names may be patterns ("x*"); the start is how the reactor is run today.
+# Solve, and prove in the time that is left how much better a point could be at most. Names may be patterns ("x*"); the start is how the reactor is run today.
 python -m dcembed solve reactor.lp --network reactor.onnx \
     --inputs temperature time feed charges --outputs margin impurity \
-    --start reactor_today.sol --time-limit 500 --option search=converge \
+    --start reactor_today.sol --time-limit 10 --prove --option max_starts=1 \
     --solution ../out/reactor.json --trace ../out/reactor.csv --plot ../out/reactor_run.png
 
 # Two reactors at once: several embeddings are listed in a file.
-python -m dcembed solve two_reactors.lp --embeddings two_reactors.toml --time-limit 500 --option search=converge --option max_starts=3 --solution ../out/two_reactors.sol
+python -m dcembed solve two_reactors.lp --embeddings two_reactors.toml --time-limit 10 --prove --option max_starts=2 --solution ../out/two_reactors.sol

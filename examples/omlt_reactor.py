@@ -63,12 +63,14 @@ def build_model() -> pyo.ConcreteModel:
 
 def main() -> pyo.ConcreteModel:
     m = build_model()
-    results = pyo.SolverFactory("dcembed").solve(m, tee=True, time_limit=500, search="converge", warmstart=True)
-    pyo.assert_optimal_termination(results)
+    results = pyo.SolverFactory("dcembed").solve(m, tee=True, time_limit=10, prove=True, max_starts=1, warmstart=True)
     x = m.nn.inputs
     print(
         f"\nRun at {x[TEMPERATURE].value:.1f} K for {x[TIME].value:.1f} min with {x[FEED].value:.2f} mol/l, catalyst charges: "
         f"{m.charges.value:.0f}; profit {pyo.value(m.profit):.3f} per hour at {m.nn.outputs[IMPURITY].value:.2f} % impurity."
+    )
+    print(
+        f"{results.solver.termination_condition}: the best profit is between {results.problem.lower_bound:.4f} and {results.problem.upper_bound:.4f}."
     )
     return m
 

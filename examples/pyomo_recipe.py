@@ -94,11 +94,13 @@ def draw(pipeline: TransformedTargetRegressor, model: pyo.ConcreteModel, chosen:
 def main() -> None:
     pipeline = train_pipeline()
     model = build_model(pipeline)
-    pyo.SolverFactory("dcembed").solve(model, tee=True, time_limit=30, search="converge")
+    results = pyo.SolverFactory("dcembed").solve(model, tee=True, time_limit=10, prove=True)
     chosen = max(COST, key=lambda kind: model.catalyst[kind].value)
     recipe = pd.DataFrame({"temperature": [model.temperature.value], "pressure": [model.pressure.value], "catalyst": [chosen]})
     print(f"\n{chosen} at {recipe.temperature[0]:.1f} K and {recipe.pressure[0]:.2f} bar: profit {pyo.value(model.profit):.3f}")
     print(f"The pipeline predicts a yield of {pipeline.predict(recipe)[0]:.3f} %, the model has {model.predicted.outputs[0].value:.3f} %.")
+    best = results.problem
+    print(f"{results.solver.termination_condition}: the best profit is between {best.lower_bound:.3f} and {best.upper_bound:.3f}.")
     draw(pipeline, model, chosen)
     print(f"Picture: out/{PICTURE.name}")
 

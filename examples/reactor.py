@@ -69,7 +69,7 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
     left.set(xlabel="temperature (K)", ylabel="residence time (min)", title=f"catalyst charges: {x[CHARGES]:.0f}, feed {x[FEED]:.2f} mol/l")
     left.legend(loc="upper left")
 
-    for start in range(5):
+    for start in range(result.num_starts):
         way = [record for record in result.history if record.start == start and record.violation <= result.feasibility_tol]
         right.plot([r.number for r in way], [r.objective for r in way], "o-", label=f"start {start}")
     right.axhline(result.objective, color="gray", linewidth=1, linestyle=":")
@@ -83,7 +83,7 @@ def draw(result: dcembed.Result, embedding: dcembed.Embedding) -> None:
 
 def main() -> dcembed.Result:
     program, embedding = build_problem()
-    result = dcembed.solve(program, [embedding], options=dcembed.Options(time_limit=500, search="converge"))
+    result = dcembed.solve(program, [embedding], options=dcembed.Options(time_limit=10, prove=True, max_starts=2))
     if not result.is_feasible:
         return result
     x = result.x
@@ -91,6 +91,7 @@ def main() -> dcembed.Result:
         f"\nRun at {x[TEMPERATURE]:.1f} K for {x[TIME]:.1f} min with {x[FEED]:.2f} mol/l, catalyst charges: {x[CHARGES]:.0f}; "
         f"profit {result.objective:.3f} per hour at {x[IMPURITY]:.2f} % impurity."
     )
+    print(f"No point earns more than {result.bound:.3f}: {result.status.name} to a gap of {result.gap:.2%}.")
     draw(result, embedding)
     print(f"Picture: {PICTURE.relative_to(HERE.parent)}")
     return result

@@ -15,12 +15,18 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("train_"))
 
 
+def assert_it_ends_well(printed, num_runs=1):
+    """With a feasible point and a bound; how near they are depends on the machine, where time limits end a proof."""
+    assert "NOT feasible" not in printed
+    assert len(re.findall(r"^Status +(?:OPTIMAL|LOCALLY_SOLVED|TIME_LIMIT)$", printed, re.MULTILINE)) == num_runs
+    assert len(re.findall(r"^Bound +\S+, gap ", printed, re.MULTILINE)) == num_runs
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_ends_feasible(path):
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=550, cwd=ROOT)
     assert run.returncode == 0, run.stderr
-    assert "LOCALLY_SOLVED" in run.stdout
-    assert "NOT feasible" not in run.stdout
+    assert_it_ends_well(run.stdout)
     for picture in re.findall(r"Picture: (\S+)", run.stdout):
         assert (ROOT / picture).stat().st_size > 20_000
 
@@ -30,9 +36,9 @@ def test_the_example_of_the_command_line():
     environment = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]}
     run = subprocess.run(["sh", "examples/command_line.sh"], capture_output=True, text=True, timeout=550, cwd=ROOT, env=environment)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.count("LOCALLY_SOLVED") == 2
-    assert "NOT" not in run.stdout
-    assert json.loads((ROOT / "out" / "reactor.json").read_text())["objective"] > 1.0
+    assert_it_ends_well(run.stdout, num_runs=2)
+    written = json.loads((ROOT / "out" / "reactor.json").read_text())
+    assert 1.0 < written["objective"] <= written["bound"]
     assert (ROOT / "out" / "reactor_run.png").stat().st_size > 20_000
     assert "margin2 " in (ROOT / "out" / "two_reactors.sol").read_text()
 
@@ -48,13 +54,14 @@ def test_the_reactor_is_run_within_its_limits():
     assert result.objective > 1.0
 
 
-def test_the_code_of_the_readme_runs_and_prints_what_is_shown(capsys):
-    text = (ROOT / "README.md").read_text()
-    code = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
-    assert code is not None
-    exec(compile(code.group(1), "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert printed.strip().endswith(code.group(2).strip())
+@pytest.mark.parametrize("page", ["README.md", "docs/bounds.md"])
+def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, capsys):
+    codes = re.findall(r"```python\n([^`]*)```\n\n```text\n([^`]*)```", (ROOT / page).read_text())
+    assert len(codes) == 2
+    names: dict[str, object] = {}
+    for code, shown in codes:
+        exec(compile(code, page, "exec"), names)
+        assert capsys.readouterr().out.strip().endswith(shown.strip())
 
 
 def test_what_the_documents_link_to_exists():

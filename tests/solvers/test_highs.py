@@ -81,22 +81,6 @@ def test_a_mip_start_is_used():
     assert alone.x is None or hard.program.objective(alone.x) > 0.5
 
 
-def test_a_start_is_not_taken_for_optimal_where_presolve_settles_the_cost():
-    """x has a cost and is in no row: presolve fixes it, and the start, which has it elsewhere, is feasible."""
-    program = Program(
-        cost=[1.0, 0.0, 0.0, 0.0],
-        rows=[[0.0, 3.0, 5.0, 7.0], [0.0, 2.0, -1.0, 3.0]],
-        row_lb=[5.0, -1.5],
-        row_ub=[11.0, 4.5],
-        lb=[-1.0, 0.0, 0.0, 0.0],
-        ub=[1.0, 1.0, 1.0, 1.5],
-        integer=[1, 2],
-    )
-    solution = open_session(program).solve(UNLIMITED, np.array([0.5, 1.0, 1.0, 0.0]))
-    assert solution.status is SolveStatus.OPTIMAL
-    assert solution.bound == pytest.approx(-1.0)
-
-
 def test_a_mip_start_is_used_again_after_an_edit():
     hard = planted_split(seed=1)
     session = open_session(hard.program)
