@@ -22,7 +22,7 @@ SEARCHES = ("patient", "until-limit", "converge")
 
 PROOFS = (False, "auto", True)
 # A search that a proof follows has this share of the time limit, with prove=True and with prove="auto".
-SEARCH_SHARE, AUTO_SEARCH_SHARE = 0.25, 0.5
+SEARCH_SHARE, AUTO_SEARCH_SHARE = 0.3, 0.5
 # With prove="auto" the bound may take so many times as long as the search took, and so many seconds in any case.
 PROOF_SHARE, PROOF_SECONDS = 1.0, 1.0
 
@@ -113,7 +113,7 @@ class Options:
     prove
         Whether a bound on the optimum is proved after the search: `Result.bound` and `Result.gap`. "auto" spends at most as long on it as
         the search took, or a second where that was less; True all that is left of the time limit; False nothing. It ends sooner where
-        the gap is closed. The search ends after half of the time limit at the latest then ("auto"), or after a quarter of it (True).
+        the gap is closed. The search ends after half of the time limit at the latest then ("auto"), or after 0.3 of it (True).
     gap_tol
         The gap |F - bound| / |F| that counts as closed: a feasible point with a certified bound that near is OPTIMAL.
     solver

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
-from dcembed.bounds.boxes import Bounder
+from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.hull import cut_hull
@@ -24,10 +24,11 @@ from dcembed.solvers.failover import Solver
 
 # Boxes whose bound is this share of the gap tolerance from the best point are of no interest: the gap is closed then, with some room.
 CLOSED_SHARE = 0.9
-# The share of the time that a mixed-integer solver has for a small network, of no more than so many seconds.
-FIRST_SHARE, LONGEST = 0.5, 1200.0
+# After so many times that cuts were made a mixed-integer solver has its turn with a small network: for this share of the time that is left, of
+# no more than so many seconds.
+FIRST_CUTS, EXACT_SHARE, LONGEST = 2, 0.8, 1200.0
 # Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most.
-ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (10, 100)
+ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (5, 30)
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
@@ -70,21 +71,23 @@ def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hin
         _write(journal, root.bound, "relaxation")
         if journal.is_closed:
             return
-        _prove_exactly(journal, clock, FIRST_SHARE)
-        if journal.is_closed:
-            return
-        for cut in cut_hull(here.bounder, journal, root, here.cutoff, hint):
+        cuts = cut_hull(here.bounder, journal, root, here.cutoff, hint)
+        for cut in chain(islice(cuts, FIRST_CUTS), _exactly(journal, clock), cuts):
             root = cut
             _write(journal, cut.bound, f"{here.bounder.cuts.number} cuts")
+            if journal.is_closed:
+                return
         for number, bound in enumerate(branch(here, root)):
             _write(journal, bound, f"{number} boxes")
 
 
-def _prove_exactly(journal: Journal, clock: Clock, share: float) -> None:
-    """Hand a small network to a mixed-integer solver."""
-    seconds = share * min(clock.limits().seconds, LONGEST)
-    with journal.limited_to(seconds):
-        prove_exactly(journal, seconds)
+def _exactly(journal: Journal, clock: Clock) -> Iterator[Solved]:
+    """Hand a small network to a mixed-integer solver, when it is its turn; no relaxation comes of it."""
+    seconds = EXACT_SHARE * min(clock.limits().seconds, LONGEST)
+    if not journal.is_closed:
+        with journal.limited_to(seconds):
+            prove_exactly(journal, seconds)
+    yield from ()
 
 
 def cutoff(journal: Journal) -> float:

@@ -22,6 +22,8 @@ BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
 NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0]), 8, 2000
 # Passes over several restrictions.
 NUM_PASSES = 3
+# A number of steps that is so near to a whole one is it.
+WHOLE = 1e-9
 # Relative margin for the rounding of sums over inputs.
 MARGIN = 1e-12
 
@@ -117,6 +119,8 @@ class Cover:
     def hear(self, points: Array) -> None:
         """Keep the points (k, n_in) that are in the set."""
         low, high = self.piece.box
+        step = np.where(self.piece.step > 0, self.piece.step, 1.0)
+        points = np.where(self.piece.step > 0, low + step * np.round((points - low) / step), points)
         points = np.clip(points, low, high)
         if self.is_restricted:
             points = points[self._holds(points)]
@@ -141,25 +145,38 @@ class Cover:
             chosen = np.argpartition(value, number - 1)[:number]
             chosen = chosen[np.argsort(value[chosen], kind="stable")]
             self._look(self.boxes.at(chosen[:NUM_LOOKED]), price)
-            halves = self._halves(self.boxes.at(chosen))
-            if halves is None:
+            splits = self._widths(self.boxes.at(chosen)).max(axis=1) > 0
+            if not splits[0]:
                 return lowest
+            chosen = chosen[splits]
+            halves = self._halves(self.boxes.at(chosen))
             rest = np.ones(value.size, dtype=bool)
             rest[chosen] = False
             self.boxes = joined(self.boxes.at(np.flatnonzero(rest)), halves)
             value = np.concatenate([value[rest], self._bounds(halves, price, enough)])
 
-    def _halves(self, boxes: Boxes) -> Boxes | None:
-        width = (boxes.high - boxes.low) * self._sensitivity
-        along, row = width.argmax(axis=1), np.arange(boxes.number)
-        if width.max() <= 1e-12 * (1.0 + np.abs(boxes.low).max()):
-            return None
+    def _widths(self, boxes: Boxes) -> Array:
+        """How far each side of the boxes moves the first stage; zero for sides that cannot be halved."""
+        width, step = boxes.high - boxes.low, self.piece.step
+        least = np.where(step > 0, (1.0 - WHOLE) * step, 1e-12 * (1.0 + np.abs(boxes.low)))
+        return np.where(width > least, width * self._sensitivity, 0.0)
+
+    def _halves(self, boxes: Boxes) -> Boxes:
+        along, row = self._widths(boxes).argmax(axis=1), np.arange(boxes.number)
         middle = 0.5 * (boxes.low[row, along] + boxes.high[row, along])
         first, second = boxes.high.copy(), boxes.low.copy()
-        first[row, along] = second[row, along] = middle
+        first[row, along], second[row, along] = self._ends(middle, along)
         low, high = np.concatenate([boxes.low, second]), np.concatenate([first, boxes.high])
         self.num_boxes += low.shape[0]
         return self._kept(build_boxes(self.piece, low, high, self._check))
+
+    def _ends(self, middle: Array, along: Array) -> tuple[Array, Array]:
+        """Where the first halves end and the second begin: at values that an input can have, where an integer feeds it."""
+        step, start = self.piece.step[along], self.piece.box[0][along]
+        whole = step > 0
+        safe = np.where(whole, step, 1.0)
+        below = start + safe * np.floor((middle - start) / safe + WHOLE)
+        return np.where(whole, below, middle), np.where(whole, below + step, middle)
 
     def _kept(self, boxes: Boxes) -> Boxes:
         """The boxes in which the restrictions may hold."""

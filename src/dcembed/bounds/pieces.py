@@ -7,7 +7,7 @@ its columns and functions is found in the few inputs alone, whatever the host; h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,10 +18,13 @@ from dcembed.bounds.relaxation import Relaxation
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.network import Network
 
+# Rows of the host that a piece looks at, at most.
+MAX_ROWS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Restrictions slope'u + weights'f(u) <= rhs of a piece: shapes (r, n_in), (r, n_out) and (r,).
+    """Restrictions slope'u + weights'f(u) <= rhs of a piece: shapes (r, n_in), (r, n_out) and (r,); `rows` has the numbers of the neural ones.
 
     All hold where `switch` is -1, else while the column `switch` has the value `on`.
     """
@@ -50,6 +53,8 @@ class Piece:
         Numbers of the functions of the relaxation that are weights'f of this evaluation, shapes (k,) and (k, n_out).
     own
         Its own restrictions.
+    step
+        Of inputs that an integer feeds alone, what they change by at a time; zero for the others. Shape (n_in,).
     """
 
     network: Network
@@ -62,6 +67,7 @@ class Piece:
     functions: Array
     weights: Array
     own: Own
+    step: Array
 
     @cached_property
     def box(self) -> tuple[Array, Array]:
@@ -76,7 +82,7 @@ class Piece:
     def key(self) -> tuple[object, ...]:
         """Pieces with the same key have the same set in their inputs."""
         own = self.own
-        parts = (*self.box, self.weights, own.slope, own.weights, own.rhs)
+        parts = (*self.box, self.weights, own.slope, own.weights, own.rhs, self.step)
         return (id(self.network), *(part.tobytes() for part in parts))
 
     def inputs(self, w: Array) -> Array:
@@ -123,8 +129,32 @@ def _piece(relaxation: Relaxation, measured: MeasuredNetwork, block: int, functi
     if np.unique(columns).size != columns.size or not (np.isfinite(lb).all() and np.isfinite(ub).all()):
         return None
     weights = measured.terms.scale[terms, None] * measured.directions[measured.terms.direction[terms]]
-    own = _own(relaxation, functions, weights, columns, place, factor, measured.offset[block])
-    return Piece(measured.network, measured.offset[block], columns, place, factor, lb, ub, functions, weights, own)
+    offset = measured.offset[block]
+    own = _own(relaxation, functions, weights, columns, place, factor, offset)
+    own = _with_rows(relaxation, own, columns, place, factor, offset)
+    step = np.zeros(offset.size)
+    alone = (np.bincount(place, minlength=offset.size) == 1)[place] & relaxation.embedded.integer[columns]
+    step[place[alone]] = np.abs(factor[alone])
+    return Piece(measured.network, offset, columns, place, factor, lb, ub, functions, weights, own, step)
+
+
+def _with_rows(relaxation: Relaxation, own: Own, columns: Array, place: Array, factor: Array, offset: Array) -> Own:
+    """The restrictions, and rows of the host that are about the columns of the piece alone: they hold always, so with those, too."""
+    host = relaxation.embedded.host
+    if np.unique(place).size < place.size:
+        return own
+    is_mine = np.zeros(host.num_columns)
+    is_mine[columns] = 1.0
+    pattern = host.rows != 0
+    inside = np.flatnonzero((pattern @ is_mine == np.diff(host.rows.indptr)) & (np.diff(host.rows.indptr) > 1))[:MAX_ROWS]
+    slope = np.zeros((inside.size, offset.size))
+    slope[:, place] = host.rows[inside][:, columns].toarray() / factor
+    constant = slope @ offset
+    upper, lower = np.isfinite(host.row_ub[inside]), np.isfinite(host.row_lb[inside])
+    sides = np.concatenate([slope[upper], -slope[lower]])
+    rhs = np.concatenate([(host.row_ub[inside] + constant)[upper], -(host.row_lb[inside] + constant)[lower]])
+    weights = np.concatenate([own.weights, np.zeros((rhs.size, own.weights.shape[1]))])
+    return replace(own, slope=np.concatenate([own.slope, sides]), weights=weights, rhs=np.concatenate([own.rhs, rhs]))
 
 
 def _own(relaxation: Relaxation, functions: Array, weights: Array, columns: Array, place: Array, factor: Array, offset: Array) -> Own:

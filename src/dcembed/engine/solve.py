@@ -54,7 +54,10 @@ def solve(
         seconds = chosen.proof_seconds(journal.clock.seconds)
         if seconds > 0 and not journal.is_closed:
             certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint)
-    return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=ending.reason)
+    reason = (
+        ending.reason.replace("the time limit was reached", "the search's share of the time was over") if chosen.prove else ending.reason
+    )
+    return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=reason)
 
 
 def _attempt(problem: Problem, journal: Journal) -> None:
