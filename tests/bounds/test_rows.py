@@ -30,6 +30,7 @@ def test_the_least_over_a_cover_is_below_every_point(seed):
             columns, functions = rng.normal(size=piece.columns.size), np.abs(rng.normal(size=piece.functions.size))
             w = rng.uniform(piece.lb, piece.ub, (300, piece.columns.size))
             w = np.where(rng.random(w.shape) < 0.2, piece.lb, w)
+            w = np.where(here.journal.embedded.integer[piece.columns], np.round(w), w)
             u = np.tile(piece.offset, (300, 1))
             np.add.at(u.T, piece.place, (w * piece.factor).T)
             predictions = evaluate(piece.network, u)
