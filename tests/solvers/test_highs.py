@@ -81,6 +81,27 @@ def test_a_mip_start_is_used():
     assert alone.x is None or hard.program.objective(alone.x) > 0.5
 
 
+def test_a_start_is_not_taken_for_optimal_where_presolve_settles_the_cost():
+    """The one column with a cost is in no row: presolve settles it, and the start, which has it elsewhere, is feasible."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6, 13))
+    rows[:, 0] = 0.0
+    start = np.concatenate([[0.5], rng.integers(0, 2, 4), rng.random(8)])
+    program = Program(
+        cost=0.11 * np.eye(13)[0],
+        rows=rows,
+        row_lb=rows @ start - 0.1,
+        row_ub=rows @ start + 0.1,
+        lb=np.concatenate([[-1.0], np.zeros(12)]),
+        ub=1.0,
+        integer=np.arange(1, 5),
+    )
+    solution = open_session(program).solve(UNLIMITED, start)
+    assert solution.status is SolveStatus.OPTIMAL
+    assert program.objective(solution.x) == pytest.approx(-0.11)
+    assert solution.bound == pytest.approx(-0.11)
+
+
 def test_a_mip_start_is_used_again_after_an_edit():
     hard = planted_split(seed=1)
     session = open_session(hard.program)

@@ -139,7 +139,9 @@ class Bounder:
         self.last = Multiplied(relaxed, x, multipliers, self.owner)
         proof = prove_bound(relaxed, x, multipliers)
         weight = 0.5 * (abs(relaxed.rows).T @ np.abs(multipliers))
-        return Solved(known.box, known.below, max(known.bound, proof.bound), solution.x, weight, proof.reduced)
+        # Reduced costs say how a bound grows away from the ends of columns: only the one that they were computed with.
+        reduced = proof.reduced if proof.bound >= known.bound else known.reduced
+        return Solved(known.box, known.below, max(known.bound, proof.bound), solution.x, weight, reduced)
 
     def _is_empty(self, relaxed: Relaxed) -> bool:
         """Whether multipliers prove that no point is in the box: the least violation of the rows is positive."""

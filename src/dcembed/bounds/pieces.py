@@ -118,7 +118,7 @@ def _of_network(relaxation: Relaxation, source: NetworkTerms, first: int) -> Ite
     if order.size == 0:
         return
     blocks, begin = np.unique(terms.block[order], return_index=True)
-    for block, own in zip(blocks, np.split(order, begin[1:]), strict=True):
+    for block, own in zip(blocks, np.split(order, begin)[1:], strict=True):
         piece = _piece(relaxation, measured, int(block), position[terms.part[own]], own)
         if piece is not None:
             yield piece

@@ -58,7 +58,9 @@ class SharedDecisions:
     def below(self, lb: Array, ub: Array, check: Callable[[], None] = go_on) -> Below:
         """Tangents in the middle of the box, or chords over it."""
         if self.is_convex:
-            return self.tangents(0.5 * (lb + ub))
+            # A column without an end has no middle; a tangent holds wherever it touches.
+            is_bounded, somewhere = np.isfinite(lb) & np.isfinite(ub), np.clip(0.0, lb, ub)
+            return self.tangents(0.5 * (np.where(is_bounded, lb, somewhere) + np.where(is_bounded, ub, somewhere)))
         collapsed = self.collapsed
         low, high = _ranges(collapsed, lb, ub)
         at_low, at_high = ramp_values(collapsed.ramps, low), ramp_values(collapsed.ramps, high)

@@ -71,9 +71,9 @@ def branch(here: Branching, root: Solved) -> Iterator[float]:
         halves = _halves(here, solved)
         for half in halves:
             shrunk = _shrunk(here, solved, half)
-            if shrunk is None:
-                tree.close(here.cutoff())
-            else:
+            # What reduced costs have cut off is no better than the cutoff, and may be the optimum.
+            tree.close(here.cutoff())
+            if shrunk is not None:
                 _place(here, tree, solve_box(here.hull, here.bounder, shrunk, solved.bound, here.cutoff))
         if not halves:
             tree.close(solved.bound)
@@ -115,10 +115,13 @@ def _shrunk(here: Branching, parent: Solved, box: Box) -> Box | None:
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.where(reduced > 0, parent.box.lb + room / reduced * (1 + 1e-9) + SAFETY, np.inf)
             least = np.where(reduced < 0, parent.box.ub + room / reduced * (1 + 1e-9) - SAFETY, -np.inf)
-        ub, lb = np.fmin(ub, most), np.fmax(lb, least)
+        # Without an end to grow from, the reduced cost of a column is rounding and says nothing.
+        ub, lb = np.where(np.isfinite(most), np.fmin(ub, most), ub), np.where(np.isfinite(least), np.fmax(lb, least), lb)
         if (lb > ub).any():
             return None
-    return tighten(derive(program, lb=lb, ub=ub, integer=here.journal.embedded.integer))
+    shrunk = tighten(derive(program, lb=lb, ub=ub, integer=here.journal.embedded.integer))
+    # There may be no whole number between the ends of an integer.
+    return None if (shrunk.lb > shrunk.ub).any() else shrunk
 
 
 def _halves(here: Branching, solved: Solved) -> list[Box]:

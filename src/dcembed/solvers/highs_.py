@@ -121,7 +121,24 @@ class HighsSession:
             with calling("HiGHS"):
                 self._highs.clearSolver()
             solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
+        if self._may_believe_start(start, solution):
+            with calling("HiGHS"):
+                self._highs.clearSolver()
+            solution = self._run(replace(limits, seconds=deadline - time.monotonic()))
         return solution
+
+    def _may_believe_start(self, start: Array | None, solution: Solution) -> bool:
+        """Whether HiGHS may have taken a start for optimal, as it does where its presolve settles all columns with a cost.
+
+        It ends before its first node then, and says more than the bounds of the columns do.
+        """
+        if start is None or solution.status is not SolveStatus.OPTIMAL or self._lost or int(self._highs.getInfo().mip_node_count) > 0:
+            return False
+        lp = self._highs.getLp()
+        cost = np.array(lp.col_cost_)
+        ends = np.where(cost > 0, np.array(lp.col_lower_), np.array(lp.col_upper_))[cost != 0]
+        least = lp.offset_ + float(cost[cost != 0] @ ends)
+        return bool(solution.bound > least + 1e-9 * max(1.0, abs(least)))
 
     def close(self) -> None:
         if not self._lost:
