@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from rich.table import Table
 
 from dcembed.bounds import (
+    box_cuts,
     boxes,
     certify,
     cover,
@@ -335,9 +336,10 @@ MUTATIONS = (
     Mutation("multipliers: columns without end end at zero", safe, "_ends", _ends_at_zero, ("multipliers",), ("free column",)),
     Mutation("indicators: M of half the box", relaxation, "_switch", _smaller_m, ("boxes",), ("indicator", "indicator on predictions")),
     Mutation("cones: tangents 1e-2 too low", tangents, "_of_cones", _shifted_cuts, ("boxes",), CURVED),
-    Mutation("cuts: 1e-3 too high", hull, "_row", _shifted_row(1e-3, 0.0), SMOOTH),
-    Mutation("cuts: 1e-3 too high, seen by points", hull, "_row", _shifted_row(1e-3, 0.0), ("rows",)),
-    Mutation("cuts: a switch pays too much", hull, "_row", _shifted_row(0.0, 1.0), ("rows",), ("indicator on predictions",), first=90),
+    Mutation("cuts: 1e-3 too high", hull, "cut_row", _shifted_row(1e-3, 0.0), SMOOTH),
+    Mutation("cuts: 1e-3 too high, seen by points", hull, "cut_row", _shifted_row(1e-3, 0.0), ("rows",)),
+    Mutation("cuts: a switch pays too much", hull, "cut_row", _shifted_row(0.0, 1.0), ("rows",), ("indicator on predictions",), first=90),
+    Mutation("cuts in boxes: 1e-2 too high", box_cuts, "cut_row", _shifted_row(1e-2, 0.0), ("boxes",)),
     Mutation("covers: prices without their kinks", cover, "_candidates", _ends_alone, ("rows",), ("affine inputs",)),
     Mutation("pieces: own restrictions too narrow", pieces, "_own", _narrow_own, ("rows",)),
     Mutation("covers: planes with the wrong sign", cover, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),

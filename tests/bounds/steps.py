@@ -70,7 +70,7 @@ def short_cuts(journal: Journal, here: Branching, root: Solved, seed: int) -> It
     with ExitStack() as stack:
         for name, value in limits.items():
             stack.enter_context(mock.patch.object(hull, name, value))
-        yield from cut_hull(here.bounder, journal, root, here.cutoff)
+        yield from cut_hull(here.hull, here.bounder, journal, root, here.cutoff)
 
 
 def _prove_without_mip(proved: Proved, journal: Journal, here: Branching, box: Box, steps: tuple[str, ...], seed: int) -> None:
