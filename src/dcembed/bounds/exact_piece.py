@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.bounds.exact_solver import bound_linear, choose_solver, is_moderate, solve_strictly, without_tiny
+from dcembed.bounds.exact_solver import bound_linear, choose_solver, is_moderate, loosened, solve_strictly, without_tiny
 from dcembed.bounds.exact_units import limit_units, tighten_units
 from dcembed.bounds.pieces import Piece
 from dcembed.embedded.big_m import build_big_m
@@ -16,7 +16,7 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.run.clock import Clock
-from dcembed.solvers.base import SolveStatus
+from dcembed.solvers.base import Backend, Limits, SolveStatus
 
 # Hidden units up to which a piece is encoded, and open ones after tightening.
 MAX_UNITS, MAX_OPEN = 256, 128
@@ -54,8 +54,14 @@ def least_exactly(piece: Piece, columns: Array, functions: Array, most: float, o
     solution = solve_strictly(strict, backend, replace(options, threads=1), replace(limits, seconds=seconds))
     clock.check()
     if solution.status is SolveStatus.INFEASIBLE:
-        return most
+        return most if _is_empty(strict, backend, options, replace(clock.limits(), seconds=seconds)) else -np.inf
     return min(most, bound_linear(solution, strict, *box))
+
+
+def _is_empty(program: Program, backend: Backend, options: Options, limits: Limits) -> bool:
+    """Whether a program is infeasible with looser rows and bounds, too: by a hair it may be a matter of tolerances."""
+    relaxed = loosened(program)
+    return relaxed is not None and solve_strictly(relaxed, backend, options, limits).status is SolveStatus.INFEASIBLE
 
 
 def _outputs(piece: Piece) -> list[int]:
