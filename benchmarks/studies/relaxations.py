@@ -1,4 +1,4 @@
-"""Linear relaxations beside those of auto_LiRPA: `python -m benchmarks.studies.relaxations --out benchmarks/results/relaxations.md`.
+"""Linear relaxations beside those of auto_LiRPA: `python -m benchmarks.studies.relaxations --out benchmarks/results/bounds/relaxations.md`.
 
 The same networks and the same boxes, one thread. How tight: the mean over boxes of the lower bound of the prediction (higher is tighter),
 beside the least value that was met on samples. How fast: clock microseconds a box, the best of a few runs. auto_LiRPA is no dependency; where
