@@ -201,9 +201,7 @@ class Options:
 
     @property
     def search_seconds(self) -> float:
-        """Seconds that a search may take: with a proof to follow not all of the time limit."""
-        if not self.prove:
-            return self.time_limit
+        """Seconds that a search may take that a proof follows: not all of the time limit."""
         return (AUTO_SEARCH_SHARE if self.prove == "auto" else SEARCH_SHARE) * self.time_limit
 
     def proof_seconds(self, searched: float) -> float:

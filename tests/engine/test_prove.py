@@ -163,3 +163,20 @@ def test_networks_behind_indicators_are_proved():
     best = min(0.0, (kept @ [0.5, 0.2]).min(initial=np.inf) - 1.0)
     assert result.bound <= best + 1e-7
     assert result.objective == pytest.approx(best, abs=0.01)
+
+
+def test_nothing_is_split_once_a_solver_has_closed_the_gap(monkeypatch):
+    program, embedding = _problem(3)
+
+    def close(journal, budget):
+        journal.certify(journal.incumbent.point.objective)
+        return True
+
+    def split(here, root):
+        raise AssertionError("The gap is closed.")
+
+    monkeypatch.setattr("dcembed.engine.solve.attempt", lambda *arguments: None)
+    monkeypatch.setattr(certify_module, "cut_hull", lambda *arguments: iter([]))
+    monkeypatch.setattr(certify_module, "prove_exactly", close)
+    monkeypatch.setattr(certify_module, "branch", split)
+    assert dcembed.solve(program, embedding, options=Options(prove=True, verbose=False)).status is Status.OPTIMAL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import chain, islice, takewhile
+from itertools import islice
 
 import numpy as np
 
@@ -43,52 +43,59 @@ def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint
     hint
         What a search has learned.
     """
-    try:
-        with journal.log.working("proving a bound"):
-            _certify(journal, box, solver, clock, hint)
-    except RunEnded:
-        pass
-    except MemoryError:
-        journal.log.note("out of memory in the proof of a bound.")
+    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock) as here:
+        root = here.bounder.solve(box)
+        _write(journal, root.bound, "relaxation")
+        cuts = cut_hull(here.hull, here.bounder, journal, root, here.cutoff, hint)
+        root = _cut(here, cuts, root, clock.part(HULL_SHARE * min(clock.limits().seconds, LONGEST)))
+        _prove_exactly(journal, clock)
+        root = _cut(here, cuts, root, clock)
+        _branch(here, root, None)
 
 
 def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
     """Try to close the gap in a few boxes, fewer where networks are large; what it does depends on the time only if that ends."""
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
+    with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock) as here:
+        _branch(here, here.bounder.solve(box), num_boxes)
+
+
+@contextmanager
+def _heeding(journal: Journal, words: str) -> Iterator[None]:
+    """A proof ends with the time or the memory, and keeps what it has."""
     try:
-        with journal.log.working("trying to close the gap"), _opened(journal, box, solver, clock) as here:
-            for number, bound in enumerate(islice(branch(here, here.bounder.solve(box)), num_boxes)):
-                _write(journal, bound, f"{number} boxes")
+        with journal.log.working(words):
+            yield
     except RunEnded:
         pass
     except MemoryError:
         journal.log.note("out of memory in the proof of a bound.")
 
 
-def _certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint | None) -> None:
-    with _opened(journal, box, solver, clock) as here:
-        root = here.bounder.solve(box)
-        _write(journal, root.bound, "relaxation")
-        if journal.is_closed:
-            return
-        cuts = cut_hull(here.hull, here.bounder, journal, root, here.cutoff, hint)
-        enough = clock.part(HULL_SHARE * min(clock.limits().seconds, LONGEST))
-        for cut in chain(takewhile(lambda _: enough.ended() is None, cuts), _exactly(journal, clock), cuts):
-            root = cut
-            _write(journal, cut.bound, f"{here.bounder.cuts.number} cuts")
-            if journal.is_closed:
-                return
-        for number, bound in enumerate(branch(here, root)):
-            _write(journal, bound, f"{number} boxes")
+def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock) -> Solved:
+    """The relaxation after further cuts, as long as there are some, the gap is open and the clock does not say that it is enough."""
+    while not here.journal.is_closed and clock.ended() is None and (cut := next(cuts, None)) is not None:
+        root = cut
+        _write(here.journal, cut.bound, f"{here.bounder.cuts.number} cuts")
+    return root
 
 
-def _exactly(journal: Journal, clock: Clock) -> Iterator[Solved]:
-    """Hand a small network to a mixed-integer solver, when it is its turn; no relaxation comes of it."""
+def _prove_exactly(journal: Journal, clock: Clock) -> None:
+    """Hand a small network to a mixed-integer solver."""
     seconds = EXACT_SHARE * min(clock.limits().seconds, LONGEST)
     if not journal.is_closed:
         with journal.limited_to(seconds):
             prove_exactly(journal, seconds)
-    yield from ()
+
+
+def _branch(here: Branching, root: Solved, num_boxes: int | None) -> None:
+    """Split boxes, so many at most, until the gap is closed."""
+    if here.journal.is_closed:
+        return
+    for number, bound in enumerate(islice(branch(here, root), num_boxes)):
+        _write(here.journal, bound, f"{number} boxes")
+        if here.journal.is_closed:
+            return
 
 
 def cutoff(journal: Journal) -> float:
