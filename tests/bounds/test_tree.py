@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dcembed.bounds.boxes import Solved
+from dcembed.bounds.relaxation import no_rows
 from dcembed.bounds.tree import Tree
 from dcembed.program.tightening import Box
 
@@ -14,7 +15,7 @@ from .steps import wrong_steps
 
 
 def _solved(bound: float) -> Solved:
-    return Solved(Box(np.zeros(1), np.ones(1)), [], bound, None, np.zeros(1), np.zeros(1))
+    return Solved(Box(np.zeros(1), np.ones(1)), [], bound, None, np.zeros(1), np.zeros(1), no_rows(1))
 
 
 def test_the_bound_of_a_tree_is_the_least_of_open_and_closed_boxes():

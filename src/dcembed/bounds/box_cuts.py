@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.cover import price_of
 from dcembed.bounds.hull import Hull, cut_row
+from dcembed.bounds.mixtures import find_mixed_prices, mix
 from dcembed.bounds.pieces import Piece
 from dcembed.bounds.prices import Prices, find_prices
 from dcembed.bounds.relaxation import Rows, no_rows, stack
@@ -18,26 +20,27 @@ from dcembed.program.tightening import Box
 MAX_PIECES, NUM_ROUNDS, MAX_BOXES = 40, 3, 1000
 # The tolerance of all prices together, as a share of the gap; and by what share of it a round has to raise the bound for another.
 GAP_SHARE, WORTH = 0.1, 0.1
+# What a piece pays for leaving the mixtures of its points, in relation to the gap.
+PENALTY = 10.0
 
 
-def solve_box(hull: Hull, bounder: Bounder, box: Box, known: float, cutoff: Callable[[], float]) -> Solved:
-    """The relaxation of a box with cuts that hold in it, as long as they pay."""
-    solved = bounder.solve(box, known)
+def solve_box(hull: Hull, bounder: Bounder, box: Box, parent: Solved, cutoff: Callable[[], float]) -> Solved:
+    """The relaxation of a box inside its parent's, with cuts that hold in it: those of the parent, and new ones as long as they pay."""
+    solved = bounder.solve(box, parent.bound, local=parent.cuts)
     if not 0 < len(hull.pieces) <= MAX_PIECES:
         return solved
-    cuts = no_rows(hull.relaxation.num_columns)
     for _ in range(NUM_ROUNDS):
         room = cutoff() - solved.bound
         if not 0 < room < np.inf or solved.x is None:
-            return solved
-        fresh = _cuts(hull, find_prices(hull.owners, bounder.last), box, GAP_SHARE * room)
+            break
+        fresh = _cuts(hull, _prices(hull, bounder, box, PENALTY * room), box, GAP_SHARE * room)
         if fresh.number == 0:
-            return solved
-        cuts, before = stack([cuts, fresh]), solved.bound
-        solved = bounder.solve(box, solved.bound, solved.below, cuts)
+            break
+        before = solved.bound
+        solved = bounder.solve(box, solved.bound, solved.below, stack([solved.cuts, fresh]))
         if solved.bound - before < WORTH * room:
-            return solved
-    return solved
+            break
+    return solved if solved.x is None else replace(solved, cuts=bounder.paid(solved.cuts))
 
 
 def _cuts(hull: Hull, prices: Sequence[Prices], box: Box, tolerance: float) -> Rows:
@@ -46,13 +49,28 @@ def _cuts(hull: Hull, prices: Sequence[Prices], box: Box, tolerance: float) -> R
     return stack([no_rows(hull.relaxation.num_columns), *(cut for cut in found if cut is not None)])
 
 
+def _prices(hull: Hull, bounder: Bounder, box: Box, penalty: float) -> list[Prices]:
+    """Those of mixtures where they are known, else of the relaxation."""
+    mixtures = [
+        mix(number, piece.within(box), hull.cover(piece, _is_on(piece, box))) for number, piece in enumerate(hull.pieces) if _is_settled(piece, box)
+    ]
+    return find_mixed_prices(hull.owners, bounder, mixtures, penalty) or find_prices(hull.owners, bounder.last)
+
+
+def _is_on(piece: Piece, box: Box) -> bool:
+    own = piece.own
+    return bool(own.switch < 0 or box.lb[own.switch] == own.on == box.ub[own.switch])
+
+
+def _is_settled(piece: Piece, box: Box) -> bool:
+    return bool(piece.own.switch < 0 or box.lb[piece.own.switch] == box.ub[piece.own.switch])
+
+
 def _cut(hull: Hull, piece: Piece, prices: Prices, box: Box, tolerance: float) -> Rows | None:
     """The cut of one piece; one that is switched has none unless its switch is settled."""
-    own = piece.own
-    is_on = own.switch < 0 or box.lb[own.switch] == own.on == box.ub[own.switch]
-    if own.switch >= 0 and not is_on and box.lb[own.switch] < box.ub[own.switch]:
+    if not _is_settled(piece, box):
         return None
     here = piece.within(box)
     price = price_of(here, prices.columns, prices.functions)
-    least = hull.cover(piece, is_on).least(price, np.inf, tolerance, MAX_BOXES, here.box)
+    least = hull.cover(piece, _is_on(piece, box)).least(price, np.inf, tolerance, MAX_BOXES, here.box)
     return cut_row(hull.relaxation, piece, prices, least, 0.0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +18,7 @@ from dcembed.program.program import Program
 from dcembed.program.tightening import Box
 from dcembed.run.clock import Clock
 from dcembed.solvers import choose_backend
-from dcembed.solvers.base import SolveStatus
+from dcembed.solvers.base import Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.sparse import above
 
@@ -45,6 +46,8 @@ class Solved:
         How much the bound owes to each column and function, shape (n + k,).
     reduced
         Reduced costs of the columns that the bound was computed with.
+    cuts
+        Cuts that hold in the box and that the bound was computed with.
     """
 
     box: Box
@@ -53,6 +56,7 @@ class Solved:
     x: Array | None
     weight: Array
     reduced: Array
+    cuts: Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +89,10 @@ class Bounder:
         below = relaxation.below(box, self.clock.check) if below is None else below
         full = with_functions(relaxation, box, below)
         if (full.lb[relaxation.num_host :] > full.ub[relaxation.num_host :]).any():
-            return Solved(box, below, np.inf, None, np.zeros(full.lb.size), np.zeros(full.lb.size))
-        own = stack([relaxation.switched(full), relaxation.planes(below), *([] if local is None else [local])])
-        best = Solved(box, below, known, None, np.zeros(full.lb.size), np.zeros(full.lb.size))
+            return Solved(box, below, np.inf, None, np.zeros(full.lb.size), np.zeros(full.lb.size), no_rows(relaxation.num_columns))
+        local = no_rows(relaxation.num_columns) if local is None else local
+        own = stack([local, relaxation.switched(full), relaxation.planes(below)])
+        best = Solved(box, below, known, None, np.zeros(full.lb.size), np.zeros(full.lb.size), local)
         for _ in range(TANGENT_ROUNDS):
             solved = self._solve_once(full, own, best)
             is_better = solved.bound > best.bound + WORTH_A_ROUND * abs(best.bound)
@@ -105,7 +110,15 @@ class Bounder:
         )
         rows = stack([relaxation.switched(full), relaxation.planes(below)])
         nothing = np.zeros(full.lb.size)
-        self._solve_once(full, rows, Solved(box, below, -np.inf, None, nothing, nothing))
+        self._solve_once(full, rows, Solved(box, below, -np.inf, None, nothing, nothing, no_rows(relaxation.num_columns)))
+
+    def paid(self, local: Rows) -> Rows:
+        """Of the local cuts of the last relaxation those that have a multiplier."""
+        if self.last is None:
+            return local
+        first = self.relaxation.fixed.number
+        used = np.flatnonzero(self.last.multipliers[first : first + local.number])
+        return Rows(local.matrix[used], local.lb[used], local.ub[used])
 
     def add(self, cuts: Rows, owner: int = -1) -> None:
         """Keep cuts that hold everywhere, and whose they are."""
@@ -132,7 +145,7 @@ class Bounder:
         relaxed = self.relaxation.relaxed(full, rows)
         if solution.status is SolveStatus.INFEASIBLE:
             bound = np.inf if self._is_empty(relaxed) else known.bound
-            return Solved(known.box, known.below, bound, None, known.weight, known.reduced)
+            return replace(known, bound=bound, x=None)
         # A solver that fails has no say, but the box has: without rows it proves most where it is small.
         x = solution.x if solution.x is not None else np.clip(0.0, full.lb, full.ub)
         multipliers = solution.duals if solution.duals is not None else np.zeros(relaxed.row_lb.size)
@@ -141,16 +154,17 @@ class Bounder:
         weight = 0.5 * (abs(relaxed.rows).T @ np.abs(multipliers))
         # Reduced costs say how a bound grows away from the ends of columns: only the one that they were computed with.
         reduced = proof.reduced if proof.bound >= known.bound else known.reduced
-        return Solved(known.box, known.below, max(known.bound, proof.bound), solution.x, weight, reduced)
+        return replace(known, bound=max(known.bound, proof.bound), x=solution.x, weight=weight, reduced=reduced)
+
+    def solve_aside(self, program: Program) -> Solution:
+        """What a solver says of another linear program."""
+        with closing(LastingSession(program, self._solver.moved_to(choose_backend("LP")))) as session:
+            return session.solve(self.clock.limits())
 
     def _is_empty(self, relaxed: Relaxed) -> bool:
         """Whether multipliers prove that no point is in the box: the least violation of the rows is positive."""
         elastic = _elastic(relaxed)
-        session = LastingSession(_as_program(elastic), self._solver.moved_to(choose_backend("LP")))
-        try:
-            solution = session.solve(self.clock.limits())
-        finally:
-            session.close()
+        solution = self.solve_aside(_as_program(elastic))
         if solution.x is None or solution.duals is None:
             return False
         return prove_bound(elastic, solution.x, solution.duals).bound > 0.0

@@ -23,6 +23,10 @@ Sides = tuple[Array, Array]
 BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
 # Low boxes in which points are looked for, shares of the way from the best point there, points that are kept of them, and of all.
 NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0]), 8, 2000
+# Points may violate a restriction by this share of what the piece can stay below it: they end the work, and prove nothing.
+NEAR = 1e-5
+# Halving ends when as many boxes again have closed less than this share of the distance to the best point.
+STALLED = 0.02
 # Passes over several restrictions.
 NUM_PASSES = 3
 # A number of steps that is so near to a whole one is it.
@@ -111,7 +115,9 @@ class Cover:
     def __init__(self, piece: Piece, is_restricted: bool, check: Callable[[], None]) -> None:
         self.piece, self.is_restricted, self._check = piece, is_restricted and piece.own.rhs.size > 0, check
         low, high = piece.box
-        self.boxes = self._kept(build_boxes(piece, low[None], high[None], check))
+        whole = build_boxes(piece, low[None], high[None], check)
+        self._near = NEAR * np.maximum(-_least_values(whole)[0], 0.0)
+        self.boxes = self._kept(whole)
         self.points = np.zeros((0, low.size))
         first = piece.network.stages[0].weights.get(0) if piece.network.stages else None
         block = np.ones((1, low.size)) if first is None else first if isinstance(first, np.ndarray) else first.toarray()
@@ -120,14 +126,16 @@ class Cover:
         self.num_boxes = 1
 
     def hear(self, points: Array) -> None:
-        """Keep the points (k, n_in) that are in the set."""
+        """Keep the points (k, n_in) that are in the set, or as good as that."""
+        self.points = np.concatenate([self.points, self._in_set(points)])[-MAX_POINTS:]
+
+    def _in_set(self, points: Array) -> Array:
+        """Those of some points, moved to values that inputs can have."""
         low, high = self.piece.box
         step = np.where(self.piece.step > 0, self.piece.step, 1.0)
         points = np.where(self.piece.step > 0, low + step * np.round((points - low) / step), points)
         points = np.clip(points, low, high)
-        if self.is_restricted:
-            points = points[self._holds(points)]
-        self.points = np.concatenate([self.points, points])[-MAX_POINTS - 4096 :]
+        return points[self._holds(points)] if self.is_restricted else points
 
     def least(self, price: Price, target: float, tolerance: float, max_boxes: int, within: Sides | None = None) -> float:
         """A lower bound of a price over the set; as soon as it reaches the target, or the price of a point to a tolerance, or after so many boxes.
@@ -135,19 +143,23 @@ class Cover:
         Of the set in a box of the inputs only where one is given. inf if the set is empty.
         """
         value = self._bounds(self.boxes, price, min(target, self.best(price, within) - tolerance), within)
-        until = self.num_boxes + max_boxes
+        first, look_again, before = self.num_boxes, self.num_boxes + BATCH, -np.inf
         while True:
             upper = self.best(price, within)
             enough = min(target, upper - tolerance)
             lowest = float(value.min(initial=np.inf))
-            if lowest >= enough or self.num_boxes >= until:
+            if lowest >= enough or self.num_boxes >= first + max_boxes:
                 return lowest
+            if self.num_boxes >= look_again:
+                if lowest - before < STALLED * (enough - lowest):
+                    return lowest
+                look_again, before = 2 * self.num_boxes - first, lowest
             self._check()
             num_low = int((value < enough).sum())
             number = min(num_low, max(BATCH, min(MAX_BATCH, int(BATCH_SHARE * num_low))))
             chosen = np.argpartition(value, number - 1)[:number]
             chosen = chosen[np.argsort(value[chosen], kind="stable")]
-            self._look(self.boxes.at(chosen[:NUM_LOOKED]), price)
+            self._look(_clipped(self.boxes.at(chosen[:NUM_LOOKED]), within), price, within)
             splits = self._widths(self.boxes.at(chosen)).max(axis=1) > 0
             if not splits[0]:
                 return lowest
@@ -189,19 +201,14 @@ class Cover:
         """The numbers of these boxes."""
         if not self.is_restricted:
             return np.arange(boxes.number)
-        slope, constant = boxes.own_slope, boxes.own_constant
-        low, high = boxes.low[:, None], boxes.high[:, None]
-        least = np.minimum(slope * low, slope * high).sum(axis=2) + constant
-        size = (np.abs(slope) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2) + np.abs(constant)
-        return np.flatnonzero((least <= MARGIN * size).all(axis=1))
+        return np.flatnonzero((_least_values(boxes) <= 0.0).all(axis=1))
 
     def _bounds(self, boxes: Boxes, price: Price, enough: float, within: Sides | None) -> Array:
         """Lower bounds of a price over each of the boxes, as far as they are within a box; inf for those that are not."""
         if within is None:
             return self._bounds_of_all(boxes, price, enough)
         inside = np.flatnonzero(((boxes.low <= within[1]) & (boxes.high >= within[0])).all(axis=1))
-        there = boxes.at(inside)
-        clipped = replace(there, low=np.maximum(there.low, within[0]), high=np.minimum(there.high, within[1]))
+        clipped = _clipped(boxes.at(inside), within)
         may_hold = self._may_hold(clipped)
         value = np.full(boxes.number, np.inf)
         value[inside[may_hold]] = self._bounds_of_all(clipped.at(may_hold), price, enough)
@@ -221,10 +228,7 @@ class Cover:
 
     def best(self, price: Price, within: Sides | None = None) -> float:
         """The least price of a point that is known, in a box if one is given."""
-        points = self.points
-        if within is not None:
-            points = points[((points >= within[0]) & (points <= within[1])).all(axis=1)]
-        return float(self._prices(points, price).min(initial=np.inf))
+        return float(self._prices(inside(self.points, within), price).min(initial=np.inf))
 
     def _prices(self, points: Array, price: Price) -> Array:
         if points.shape[0] == 0:
@@ -241,23 +245,52 @@ class Cover:
         if points.shape[0] == 0:
             return np.zeros(0, dtype=bool)
         value = points @ own.slope.T + evaluate(self.piece.network, points) @ own.weights.T
-        holds: Array = (value <= own.rhs).all(axis=1)
+        holds: Array = (value <= own.rhs + self._near).all(axis=1)
         return holds
 
-    def _look(self, boxes: Boxes, price: Price) -> None:
-        """Look for cheaper points: in the middle and in the cheapest corner of low boxes, and from there towards the best that is known."""
+    def _look(self, boxes: Boxes, price: Price, within: Sides | None) -> None:
+        """Look for cheaper points: in the middle and in the cheapest corner of low boxes, and on the way there from the best that is known."""
         at, worth = _candidates(boxes, price)
         slope, _ = _priced(boxes, price)
         corner = np.take_along_axis(at, (worth + slope[:, :, None] * at).argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
         tried = np.concatenate([0.5 * (boxes.low + boxes.high), corner])
-        if self.points.shape[0]:
-            best = self.points[int(self._prices(self.points, price).argmin())]
-            tried = (best + SHARES[:, None, None] * (tried - best)).reshape(-1, best.size)
-        before = self.points
-        self.hear(tried)
-        if self.points.shape[0]:
-            order = np.argsort(self._prices(self.points, price), kind="stable")[:NUM_KEPT]
-            self.points = np.concatenate([before[-MAX_POINTS:], self.points[order]])
+        known = inside(self.points, within)
+        if known.shape[0]:
+            best = known[int(self._prices(known, price).argmin())]
+            tried = _towards(np.broadcast_to(best, tried.shape), tried)
+        if self.is_restricted:
+            # Somewhere between the corner that the restrictions like best and the cheapest one is the cheapest that they allow.
+            liked = np.where(boxes.own_slope.sum(axis=1) > 0, boxes.low, boxes.high)
+            tried = np.concatenate([tried, liked, _towards(liked, corner)])
+        found = inside(self._in_set(tried), within)
+        order = np.argsort(self._prices(found, price), kind="stable")[:NUM_KEPT]
+        self.points = np.concatenate([self.points, found[order]])[-MAX_POINTS:]
+
+
+def inside(points: Array, within: Sides | None) -> Array:
+    """Those of some points that are within a box."""
+    return points if within is None else points[((points >= within[0]) & (points <= within[1])).all(axis=1)]
+
+
+def _towards(start: Array, end: Array) -> Array:
+    """Points on the ways from starts to ends, shapes (k, n_in)."""
+    return np.asarray((start + SHARES[:, None, None] * (end - start)).reshape(-1, start.shape[1]))
+
+
+def _clipped(boxes: Boxes, within: Sides | None) -> Boxes:
+    """The parts of boxes that are within one."""
+    if within is None:
+        return boxes
+    return replace(boxes, low=np.maximum(boxes.low, within[0]), high=np.minimum(boxes.high, within[1]))
+
+
+def _least_values(boxes: Boxes) -> Array:
+    """What the restrictions are at least in each box, lowered by rounding: shape (L, r)."""
+    slope, constant = boxes.own_slope, boxes.own_constant
+    low, high = boxes.low[:, None], boxes.high[:, None]
+    least = np.minimum(slope * low, slope * high).sum(axis=2) + constant
+    size = (np.abs(slope) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2) + np.abs(constant)
+    return np.asarray(least - MARGIN * size)
 
 
 def _priced(boxes: Boxes, price: Price) -> tuple[Array, Array]:

@@ -39,6 +39,8 @@ LEAST_PRICE = 1e-6
 CHUNK, CHUNK_SHARE = 8, 0.125
 # Prices are the mean of those of the best round and of the last, with this weight on the former.
 SMOOTH = 0.3
+# Each function of a restriction with others in it is limited first, in pieces up to so many kinds: by so many boxes, to this share of its width.
+MAX_KINDS, LIMIT_BOXES, LIMIT_SHARE = 40, 1000, 0.01
 # Half the width, as a share of it, of the box in which the planes of a relaxation are its tangents at a point.
 TANGENT_SHARE = 1e-7
 
@@ -72,6 +74,8 @@ def cut_hull(
     owners = here.owners
     best, num_idle, share, max_boxes = root, 0, GAP_SHARE, float(MAX_BOXES)
     prices = _first_prices(here, bounder, journal, root, hint)
+    for number, cut in _limits(here):
+        bounder.add(cut, number)
     for _ in range(MAX_ROUNDS):
         before, num_cuts = best.bound, bounder.num_added
         for cuts in _cut_round(here, prices, _tolerance(journal, before, share), int(max_boxes), journal):
@@ -107,6 +111,30 @@ def _cut_round(
         ]
         if cuts:
             yield cuts
+
+
+def _limits(here: Hull) -> Iterator[tuple[int, Rows]]:
+    """What each function of a restriction is at least, where the piece does not see to that restriction: nobody may pay for it at first."""
+    if len({piece.key for piece in here.pieces}) > MAX_KINDS:
+        return
+    relaxation, known = here.relaxation, dict[tuple[object, ...], tuple[float, float]]()
+    for number, piece in enumerate(here.pieces):
+        for place, function in enumerate(piece.functions):
+            row = int(relaxation.measurement[function]) - 1
+            if row < 0 or row in piece.own.rows:
+                continue
+            alone = np.zeros(piece.functions.size)
+            alone[place] = 1.0
+            prices = Prices(np.zeros(piece.columns.size), alone, 0.0)
+            key = (place, piece.own.switch >= 0, *piece.key)
+            if key not in known:
+                price, tolerance = price_of(piece, prices.columns, alone), LIMIT_SHARE * float(relaxation.width[function])
+                free, least = (here.cover(piece, on).least(price, np.inf, tolerance, LIMIT_BOXES) for on in (piece.own.switch < 0, True))
+                known[key] = free, least
+            free, least = known[key]
+            cut = cut_row(relaxation, piece, prices, free, least - free)
+            if cut is not None:
+                yield number, cut
 
 
 def _first_prices(here: Hull, bounder: Bounder, journal: Journal, root: Solved, hint: Hint | None) -> list[Prices]:

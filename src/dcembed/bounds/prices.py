@@ -54,30 +54,32 @@ class Owners:
         if of_cuts.size:
             owner[size - of_cuts.size :] = of_cuts
         between = slice(self._fixed.size, size - of_cuts.size)
-        # Rows behind indicators and planes: a row on functions of one piece alone is its own if the piece enforces it.
+        # Rows behind indicators, planes and cuts of a box: a row on functions of one piece alone is its own if the piece enforces it.
         matrix = relaxed.rows[between]
         for row in range(matrix.shape[0]):
             used = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-            functions = used[used >= n] - n
-            if functions.size == 1:
-                owner[self._fixed.size + row] = self._owner_of(int(functions[0]), used[used < n])
+            owner[self._fixed.size + row] = self._owner_of(used[used >= n] - n, used[used < n])
         return owner
 
-    def _owner_of(self, function: int, columns: Array) -> int:
-        number = int(self._of_function[function])
-        if number < 0:
+    def _owner_of(self, functions: Array, columns: Array) -> int:
+        numbers = np.unique(self._of_function[functions])
+        if numbers.size != 1 or numbers[0] < 0:
             return -1
-        piece = self.pieces[number]
+        piece = self.pieces[numbers[0]]
         inside = np.isin(columns, [*piece.columns, piece.own.switch]).all()
-        return number if inside else -1
+        return int(numbers[0]) if inside else -1
 
 
 def find_prices(owners: Owners, solved: Multiplied | None) -> list[Prices]:
     """What a relaxation pays for each piece, given its point and its multipliers; nothing where it was not solved."""
     if solved is None:
         return [Prices(np.zeros(p.columns.size), np.zeros(p.functions.size), 0.0) for p in owners.pieces]
-    relaxed, x, y = solved.relaxed, solved.x, solved.multipliers
-    n, owner = owners.relaxation.num_host, owners.of_rows(relaxed, solved.owner)
+    return paid_for(owners, solved, owners.of_rows(solved.relaxed, solved.owner))
+
+
+def paid_for(owners: Owners, solved: Multiplied, owner: Array) -> list[Prices]:
+    """What multipliers pay for each piece without the rows that are its own."""
+    relaxed, x, y, n = solved.relaxed, solved.x, solved.multipliers, owners.relaxation.num_host
     gradient = relaxed.cost + (relaxed.quadratic @ x if relaxed.quadratic is not None else 0.0) + relaxed.rows.T @ y
     found = []
     for number, piece in enumerate(owners.pieces):

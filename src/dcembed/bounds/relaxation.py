@@ -185,6 +185,19 @@ class Relaxation:
         """The true functions at a point, shape (k,)."""
         return np.concatenate([np.zeros(0), *(source.values(w) for source in self.sources)])
 
+    @property
+    def width(self) -> Array:
+        """Of each function over the root, shape (k,)."""
+        return np.asarray((self.root.ub - self.root.lb)[self.num_host :])
+
+    def excess(self, w: Array, values: Array) -> Array:
+        """By how much the restriction that each function is in is violated at a point with these true values, shape (k,)."""
+        restrictions = self.embedded.restrictions
+        binary, always = np.maximum(restrictions.indicator, 0), restrictions.indicator < 0
+        is_on = always | (np.abs(w[binary] - restrictions.indicator_value) < 0.5) if w.size else always
+        violated = np.where(is_on, np.maximum(self._neural @ np.concatenate([w, values]) - restrictions.rhs, 0.0), 0.0)
+        return np.asarray(np.concatenate([[0.0], violated])[self.measurement])
+
     def columns_of(self, number: int) -> Array:
         """The columns of the host that a function depends on."""
         for source in self.sources:

@@ -74,7 +74,7 @@ def branch(here: Branching, root: Solved) -> Iterator[float]:
             # What reduced costs have cut off is no better than the cutoff, and may be the optimum.
             tree.close(here.cutoff())
             if shrunk is not None:
-                _place(here, tree, solve_box(here.hull, here.bounder, shrunk, solved.bound, here.cutoff))
+                _place(here, tree, solve_box(here.hull, here.bounder, shrunk, solved, here.cutoff))
         if not halves:
             tree.close(solved.bound)
         yield tree.bound
@@ -170,16 +170,23 @@ def _choose(here: Branching, solved: Solved) -> int | None:
 
 def _of_worst_function(here: Branching, solved: Solved, w: Array) -> int | None:
     relaxation = here.bounder.relaxation
-    gap = np.maximum(relaxation.values(w) - solved.x[w.size :], 0.0) if solved.x is not None else np.zeros(0)
-    weight = solved.weight[w.size :]
-    for score in (gap * weight, gap):
-        for number in np.argsort(-score)[:10]:
-            if score[number] <= 0.0:
-                break
-            column = _widest(here, solved.box, relaxation.columns_of(int(number)), _slopes(solved, int(number)))
-            if column is not None:
-                return column
+    values = relaxation.values(w)
+    gap = np.maximum(values - solved.x[w.size :], 0.0) if solved.x is not None else np.zeros(values.size)
+    # What the bound owes to a function, and what a restriction misses for which nobody pays.
+    owed, missed = gap * solved.weight[w.size :], np.minimum(gap, relaxation.excess(w, values)) / np.maximum(relaxation.width, 1e-300)
+    score = _shares(owed) + _shares(missed)
+    for number in np.argsort(-score)[:10]:
+        if score[number] <= 0.0:
+            break
+        column = _widest(here, solved.box, relaxation.columns_of(int(number)), _slopes(solved, int(number)))
+        if column is not None:
+            return column
     return None
+
+
+def _shares(amounts: Array) -> Array:
+    total = float(amounts.sum())
+    return np.asarray(amounts / total) if total > 0 else np.zeros(amounts.size)
 
 
 def _slopes(solved: Solved, number: int) -> Array:
