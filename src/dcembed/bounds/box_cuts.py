@@ -9,8 +9,8 @@ import numpy as np
 
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.cover import price_of
-from dcembed.bounds.hull import Hull, cut_row
-from dcembed.bounds.mixtures import find_mixed_prices, mix
+from dcembed.bounds.hull import PENALTY, Hull, cut_row
+from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
 from dcembed.bounds.pieces import Piece
 from dcembed.bounds.prices import Prices, find_prices
 from dcembed.bounds.relaxation import Rows, no_rows, stack
@@ -20,8 +20,6 @@ from dcembed.program.tightening import Box
 MAX_PIECES, NUM_ROUNDS, MAX_BOXES = 40, 3, 1000
 # The tolerance of all prices together, as a share of the gap; and by what share of it a round has to raise the bound for another.
 GAP_SHARE, WORTH = 0.1, 0.1
-# What a piece pays for leaving the mixtures of its points, in relation to the gap.
-PENALTY = 10.0
 
 
 def solve_box(hull: Hull, bounder: Bounder, box: Box, parent: Solved, cutoff: Callable[[], float]) -> Solved:
@@ -29,18 +27,22 @@ def solve_box(hull: Hull, bounder: Bounder, box: Box, parent: Solved, cutoff: Ca
     solved = bounder.solve(box, parent.bound, local=parent.cuts)
     if not 0 < len(hull.pieces) <= MAX_PIECES:
         return solved
+    guess = None
     for _ in range(NUM_ROUNDS):
         room = cutoff() - solved.bound
         if not 0 < room < np.inf or solved.x is None:
             break
-        fresh = _cuts(hull, _prices(hull, bounder, box, PENALTY * room), box, GAP_SHARE * room)
+        mixed = _mixed(hull, bounder, box, PENALTY * room)
+        guess = guess if mixed is None else mixed.guess
+        prices = find_prices(hull.owners, bounder.last) if mixed is None else mixed.prices
+        fresh = _cuts(hull, prices, box, GAP_SHARE * room)
         if fresh.number == 0:
             break
         before = solved.bound
         solved = bounder.solve(box, solved.bound, solved.below, stack([solved.cuts, fresh]))
         if solved.bound - before < WORTH * room:
             break
-    return solved if solved.x is None else replace(solved, cuts=bounder.paid(solved.cuts))
+    return solved if solved.x is None else replace(solved, cuts=bounder.paid(solved.cuts), guess=guess)
 
 
 def _cuts(hull: Hull, prices: Sequence[Prices], box: Box, tolerance: float) -> Rows:
@@ -49,12 +51,14 @@ def _cuts(hull: Hull, prices: Sequence[Prices], box: Box, tolerance: float) -> R
     return stack([no_rows(hull.relaxation.num_columns), *(cut for cut in found if cut is not None)])
 
 
-def _prices(hull: Hull, bounder: Bounder, box: Box, penalty: float) -> list[Prices]:
-    """Those of mixtures where they are known, else of the relaxation."""
+def _mixed(hull: Hull, bounder: Bounder, box: Box, penalty: float) -> Mixed | None:
+    """Prices of mixtures of the pieces that are not switched, or settled."""
     mixtures = [
-        mix(number, piece.within(box), hull.cover(piece, _is_on(piece, box))) for number, piece in enumerate(hull.pieces) if _is_settled(piece, box)
+        mix(number, piece.within(box), hull.cover(piece, _is_on(piece, box)))
+        for number, piece in enumerate(hull.pieces)
+        if _is_settled(piece, box)
     ]
-    return find_mixed_prices(hull.owners, bounder, mixtures, penalty) or find_prices(hull.owners, bounder.last)
+    return find_mixed_prices(hull.owners, bounder, mixtures, penalty)
 
 
 def _is_on(piece: Piece, box: Box) -> bool:

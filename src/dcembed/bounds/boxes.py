@@ -48,6 +48,8 @@ class Solved:
         Reduced costs of the columns that the bound was computed with.
     cuts
         Cuts that hold in the box and that the bound was computed with.
+    guess
+        A point of the host near which a good one may be, if there is a guess.
     """
 
     box: Box
@@ -57,6 +59,7 @@ class Solved:
     weight: Array
     reduced: Array
     cuts: Rows
+    guess: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +160,8 @@ class Bounder:
         return replace(known, bound=max(known.bound, proof.bound), x=solution.x, weight=weight, reduced=reduced)
 
     def solve_aside(self, program: Program) -> Solution:
-        """What a solver says of another linear program."""
-        with closing(LastingSession(program, self._solver.moved_to(choose_backend("LP")))) as session:
+        """What a solver says of another program without integers."""
+        with closing(LastingSession(program, self._solver.moved_to(choose_backend(program.problem_class)))) as session:
             return session.solve(self.clock.limits())
 
     def _is_empty(self, relaxed: Relaxed) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder, Solved
-from dcembed.bounds.exact import prove_exactly
+from dcembed.bounds.exact import MAX_OPEN, prove_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.hull import Hull, cut_hull
 from dcembed.bounds.relaxation import build_relaxation
@@ -24,16 +25,20 @@ from dcembed.solvers.failover import Solver
 
 # Boxes whose bound is this share of the gap tolerance from the best point are of no interest: the gap is closed then, with some room.
 CLOSED_SHARE = 0.9
-# Cuts go first for this share of the time; then a mixed-integer solver has its turn with a small network, for this share of what is left; of
-# no more than so many seconds.
-HULL_SHARE, EXACT_SHARE, LONGEST = 0.4, 0.8, 1200.0
+# Cuts go first for this share of the time, then a mixed-integer solver has its turn where few units are open; then boxes are split for a
+# share of what is left before the solver gets larger networks, too. All of no more than so many seconds.
+HULL_SHARE, EXACT_SHARE, BRANCH_SHARE, LONGEST = 0.4, 0.8, 0.6, 1200.0
+# Open units up to which the solver goes first.
+FEW_OPEN = 60
 # Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most.
 ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (5, 30)
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
 
-def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint | None = None) -> None:
+def certify(
+    journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint | None = None, improve: Callable[[Array], None] | None = None
+) -> None:
     """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so.
 
     Parameters
@@ -42,22 +47,29 @@ def certify(journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint
         Bounds of the columns of the host.
     hint
         What a search has learned.
+    improve
+        Goes downhill from a point of the host and offers what it finds to the journal.
     """
-    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock) as here:
+    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock, improve) as here:
         root = here.bounder.solve(box)
         _write(journal, root.bound, "relaxation")
         cuts = cut_hull(here.hull, here.bounder, journal, root, here.cutoff, hint)
         root = _cut(here, cuts, root, clock.part(HULL_SHARE * min(clock.limits().seconds, LONGEST)))
-        _prove_exactly(journal, clock)
+        here.look(root)
+        is_done = _prove_exactly(journal, clock, FEW_OPEN)
         root = _cut(here, cuts, root, clock)
-        _branch(here, root, None)
+        boxes = enumerate(branch(here, root))
+        if not is_done:
+            _branch(here, boxes, clock.part(BRANCH_SHARE * min(clock.limits().seconds, LONGEST)))
+            _prove_exactly(journal, clock, MAX_OPEN)
+        _branch(here, boxes, clock)
 
 
 def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
     """Try to close the gap in a few boxes, fewer where networks are large; what it does depends on the time only if that ends."""
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
     with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock) as here:
-        _branch(here, here.bounder.solve(box), num_boxes)
+        _branch(here, islice(enumerate(branch(here, here.bounder.solve(box))), num_boxes), clock)
 
 
 @contextmanager
@@ -80,22 +92,20 @@ def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock) ->
     return root
 
 
-def _prove_exactly(journal: Journal, clock: Clock) -> None:
-    """Hand a small network to a mixed-integer solver."""
+def _prove_exactly(journal: Journal, clock: Clock, max_open: int) -> bool:
+    """Hand a network of which few units are open to a mixed-integer solver; whether it was."""
     seconds = EXACT_SHARE * min(clock.limits().seconds, LONGEST)
-    if not journal.is_closed:
-        with journal.limited_to(seconds):
-            prove_exactly(journal, seconds)
+    if journal.is_closed:
+        return True
+    with journal.limited_to(seconds):
+        return prove_exactly(journal, seconds, max_open)
 
 
-def _branch(here: Branching, root: Solved, num_boxes: int | None) -> None:
-    """Split boxes, so many at most, until the gap is closed."""
-    if here.journal.is_closed:
-        return
-    for number, bound in enumerate(islice(branch(here, root), num_boxes)):
+def _branch(here: Branching, boxes: Iterator[tuple[int, float]], clock: Clock) -> None:
+    """Split boxes until the gap is closed or the clock says that it is enough."""
+    while not here.journal.is_closed and clock.ended() is None and (found := next(boxes, None)) is not None:
+        number, bound = found
         _write(here.journal, bound, f"{number} boxes")
-        if here.journal.is_closed:
-            return
 
 
 def cutoff(journal: Journal) -> float:
@@ -107,11 +117,13 @@ def cutoff(journal: Journal) -> float:
 
 
 @contextmanager
-def _opened(journal: Journal, box: Box, solver: Solver, clock: Clock) -> Iterator[Branching]:
+def _opened(
+    journal: Journal, box: Box, solver: Solver, clock: Clock, improve: Callable[[Array], None] | None = None
+) -> Iterator[Branching]:
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
     with closing(bounder), closing(host.session):
-        yield Branching(bounder, Hull(relaxation, clock), journal, host, lambda: cutoff(journal))
+        yield Branching(bounder, Hull(relaxation, clock), journal, host, lambda: cutoff(journal), improve)
 
 
 def _write(journal: Journal, bound: float, words: str) -> None:

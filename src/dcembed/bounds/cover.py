@@ -27,6 +27,8 @@ NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0
 NEAR = 1e-5
 # Halving ends when as many boxes again have closed less than this share of the distance to the best point.
 STALLED = 0.02
+# Points at which it is measured how far inputs move a network.
+NUM_DRAWN = 64
 # Passes over several restrictions.
 NUM_PASSES = 3
 # A number of steps that is so near to a whole one is it.
@@ -119,10 +121,7 @@ class Cover:
         self._near = NEAR * np.maximum(-_least_values(whole)[0], 0.0)
         self.boxes = self._kept(whole)
         self.points = np.zeros((0, low.size))
-        first = piece.network.stages[0].weights.get(0) if piece.network.stages else None
-        block = np.ones((1, low.size)) if first is None else first if isinstance(first, np.ndarray) else first.toarray()
-        # How much of the first stage an input moves.
-        self._sensitivity = np.sqrt((block**2).sum(axis=0)) + 1e-12
+        self._sensitivity = _sensitivity(piece)
         self.num_boxes = 1
 
     def hear(self, points: Array) -> None:
@@ -171,7 +170,7 @@ class Cover:
             value = np.concatenate([value[rest], self._bounds(halves, price, enough, within)])
 
     def _widths(self, boxes: Boxes) -> Array:
-        """How far each side of the boxes moves the first stage; zero for sides that cannot be halved."""
+        """How far each side of the boxes moves the network; zero for sides that cannot be halved."""
         width, step = boxes.high - boxes.low, self.piece.step
         least = np.where(step > 0, (1.0 - WHOLE) * step, 1e-12 * (1.0 + np.abs(boxes.low)))
         return np.where(width > least, width * self._sensitivity, 0.0)
@@ -265,6 +264,31 @@ class Cover:
         found = inside(self._in_set(tried), within)
         order = np.argsort(self._prices(found, price), kind="stable")[:NUM_KEPT]
         self.points = np.concatenate([self.points, found[order]])[-MAX_POINTS:]
+
+
+def _sensitivity(piece: Piece) -> Array:
+    """How far a step of each input moves the first stage; or what is measured, where a later stage looks at inputs, too. Shape (n_in,)."""
+    stages = piece.network.stages
+    first = stages[0].weights.get(0) if stages else None
+    if first is None or any(0 in stage.weights for stage in stages[1:]):
+        return _measured_sensitivity(piece)
+    block = first if isinstance(first, np.ndarray) else first.toarray()
+    return np.asarray(np.sqrt((block**2).sum(axis=0)) + 1e-12)
+
+
+def _measured_sensitivity(piece: Piece) -> Array:
+    """The mean of how far each input moves what is measured when it goes from one end to the other, by the way; at points at random."""
+    low, high = piece.box
+    points = low + np.random.default_rng(0).random((NUM_DRAWN, low.size)) * (high - low)
+    weights = np.concatenate([piece.weights, piece.own.weights])
+    size = np.abs(evaluate(piece.network, points) @ weights.T).mean(axis=0) + 1e-300
+    moved = np.zeros(low.size)
+    for number in range(low.size):
+        start, end = points.copy(), points.copy()
+        start[:, number], end[:, number] = low[number], high[number]
+        change = np.abs((evaluate(piece.network, end) - evaluate(piece.network, start)) @ weights.T) / size
+        moved[number] = change.sum(axis=1).mean() / max(high[number] - low[number], 1e-300)
+    return moved + 1e-12
 
 
 def inside(points: Array, within: Sides | None) -> Array:

@@ -22,8 +22,9 @@ from dcembed.run.starts import measure_start
 from dcembed.solvers.base import Backend, Limits, Solution, SolveStatus
 from dcembed.tolerances import SETTLED_TOL
 
-# Hidden units of all evaluations that are looked at, open ones that linear programs tighten, and open ones that are encoded then.
-MAX_UNITS, MAX_TIGHTENED, MAX_OPEN = 20_000, 1000, 200
+# Hidden units of all evaluations that are looked at, open ones that are encoded, and how many times these may be open before linear
+# programs tighten them.
+MAX_UNITS, MAX_OPEN, TIGHTENED_TIMES = 20_000, 200, 3
 # The largest size of a unit; where the host is curved, squares of predictions go into it.
 MAX_SIZE, MAX_CURVED_SIZE = 1e5, 1e4
 # Tightening takes at most this share of the time.
@@ -42,8 +43,8 @@ class _Known:
     cutoff: float
 
 
-def prove_exactly(journal: Journal, budget: float) -> bool:
-    """Let a solver prove a bound on the exact encoding within `budget` seconds; whether that was worthwhile.
+def prove_exactly(journal: Journal, budget: float, max_open: int = MAX_OPEN) -> bool:
+    """Let a solver prove a bound on the exact encoding within `budget` seconds, if no more units than that are open; whether they are not.
 
     The bound is certified in the journal, and every point that the solver meets is offered to it.
     """
@@ -51,7 +52,7 @@ def prove_exactly(journal: Journal, budget: float) -> bool:
     if not _is_encodable(journal):
         return False
     try:
-        limited = _limit(journal, known, deadline)
+        limited = _limit(journal, known, deadline, max_open)
     except RunEnded:
         return False
     if limited is None:
@@ -79,18 +80,18 @@ def _known(journal: Journal) -> _Known:
     return _Known(point, point.objective + CUTOFF_SLACK * max(1.0, abs(point.objective)))
 
 
-def _limit(journal: Journal, known: _Known, deadline: float) -> Limited | None:
+def _limit(journal: Journal, known: _Known, deadline: float, max_open: int) -> Limited | None:
     """Tight bounds of the units for all points that are no worse than the best one; None where the encoding is not worthwhile."""
     arguments, clock = journal.arguments, journal.clock
     program = arguments.minimized if known.point is None else with_cutoff(arguments.minimized, known.point.x, known.cutoff)
     limited = limit_units(program, arguments.embeddings, clock.check)
-    if not limited.is_finite or limited.num_open > MAX_TIGHTENED:
+    if not limited.is_finite or limited.num_open > TIGHTENED_TIMES * max_open:
         return None
     left = min(deadline - time.monotonic(), clock.limits().seconds)
     limited = tighten_units(limited, TIGHTEN_SHARE * left, lambda: clock.ended() is not None, arguments.options.seed)
     is_linear = arguments.minimized.problem_class in ("LP", "MILP")
     fits = limited.largest <= (MAX_SIZE if is_linear else MAX_CURVED_SIZE)
-    return limited if fits and limited.num_open <= MAX_OPEN else None
+    return limited if fits and limited.num_open <= max_open else None
 
 
 def _encode(journal: Journal, limited: Limited) -> BigM:

@@ -7,6 +7,7 @@ set of the piece is a cut that the optimum violates unless it is right already; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +17,7 @@ from dcembed.bounds.boxes import Bounder, Multiplied, Solved
 from dcembed.bounds.cover import Cover, price_of
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
 from dcembed.bounds.hint import Hint
+from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
 from dcembed.bounds.pieces import Piece, find_pieces
 from dcembed.bounds.prices import Owners, Prices, find_prices
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows
@@ -41,6 +43,8 @@ CHUNK, CHUNK_SHARE = 8, 0.125
 SMOOTH = 0.3
 # Each function of a restriction with others in it is limited first, in pieces up to so many kinds: by so many boxes, to this share of its width.
 MAX_KINDS, LIMIT_BOXES, LIMIT_SHARE = 40, 1000, 0.01
+# What a piece pays for leaving the mixtures of its points, in relation to the gap.
+PENALTY = 10.0
 # Half the width, as a share of it, of the box in which the planes of a relaxation are its tangents at a point.
 TANGENT_SHARE = 1e-7
 
@@ -82,7 +86,7 @@ def cut_hull(
             for number, cut in cuts:
                 bounder.add(cut, number)
             solved = bounder.solve(root.box, best.bound, root.below)
-            best = solved if solved.bound > best.bound else best
+            best = replace(solved, guess=best.guess) if solved.bound > best.bound else best
             yield best
             if best.bound >= cutoff():
                 return
@@ -92,8 +96,19 @@ def cut_hull(
             share, max_boxes = STRICTER * share, MORE_BOXES * max_boxes
         if bounder.num_added == num_cuts or num_idle >= PATIENCE:
             return
-        fresh = find_prices(owners, bounder.last)
-        prices = [new.mixed(old, 0.0 if num_idle else SMOOTH) for new, old in zip(fresh, prices, strict=True)]
+        mixed = _mixed(here, bounder, cutoff() - best.bound)
+        fresh = find_prices(owners, bounder.last) if mixed is None else mixed.prices
+        best = best if mixed is None else replace(best, guess=mixed.guess)
+        smooth = 0.0 if num_idle or mixed is not None else SMOOTH
+        prices = [new.mixed(old, smooth) for new, old in zip(fresh, prices, strict=True)]
+
+
+def _mixed(here: Hull, bounder: Bounder, room: float) -> Mixed | None:
+    """Those of mixtures, where pieces are few and none has a switch."""
+    if not 0 < room < np.inf or len(here.pieces) > MAX_KINDS or any(piece.own.switch >= 0 for piece in here.pieces):
+        return None
+    mixtures = [mix(number, piece, here.cover(piece, True)) for number, piece in enumerate(here.pieces)]
+    return find_mixed_prices(here.owners, bounder, mixtures, PENALTY * room)
 
 
 def _cut_round(

@@ -18,6 +18,7 @@ from dcembed.bounds.cover import Cover, inside
 from dcembed.bounds.pieces import Piece
 from dcembed.bounds.prices import Owners, Prices, paid_for
 from dcembed.network.network import evaluate
+from dcembed.program.derive import derive, widened
 from dcembed.program.program import Program
 from dcembed.solvers.base import SolveStatus
 
@@ -40,23 +41,46 @@ def mix(number: int, piece: Piece, cover: Cover) -> Mixture:
     return Mixture(number, points, evaluate(piece.network, points) @ piece.weights.T if points.size else np.zeros((0, piece.functions.size)))
 
 
-def find_mixed_prices(owners: Owners, bounder: Bounder, mixtures: Sequence[Mixture], penalty: float) -> list[Prices] | None:
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """What is paid if pieces are mixtures, and a point of the host (n,) with the largest part of each."""
+
+    prices: list[Prices]
+    guess: Array
+
+
+def find_mixed_prices(owners: Owners, bounder: Bounder, mixtures: Sequence[Mixture], penalty: float) -> Mixed | None:
     """What the last relaxation pays if some of its pieces are mixtures; None where that is not known.
 
     Where no mixture is feasible a piece may go towards the point of the relaxation, at a penalty.
     """
     last = bounder.last
-    if last is None or last.relaxed.quadratic is not None or not mixtures:
+    if last is None or not mixtures:
         return None
     owner = owners.of_rows(last.relaxed, last.owner)
     base = np.flatnonzero(~np.isin(owner, [mixture.number for mixture in mixtures]))
     program = _program(owners, last, base, mixtures, penalty)
     solution = bounder.solve_aside(program)
-    if solution.status is not SolveStatus.OPTIMAL or solution.duals is None:
+    if solution.status is not SolveStatus.OPTIMAL or solution.x is None or solution.duals is None:
         return None
     multipliers = np.zeros(owner.size)
     multipliers[base] = solution.duals[: base.size]
-    return paid_for(owners, Multiplied(last.relaxed, last.x, multipliers, last.owner), owner)
+    x, shares = np.split(solution.x, [last.x.size])
+    prices = paid_for(owners, Multiplied(last.relaxed, x, multipliers, last.owner), owner)
+    return Mixed(prices, _largest_parts(owners, mixtures, x[: owners.relaxation.num_host], shares))
+
+
+def _largest_parts(owners: Owners, mixtures: Sequence[Mixture], w: Array, shares: Array) -> Array:
+    """The point with each piece at the point that has the largest share, where one column feeds each of its inputs."""
+    guess, first = w.copy(), 0
+    for mixture in mixtures:
+        piece, size = owners.pieces[mixture.number], mixture.inputs.shape[0]
+        own = shares[first : first + size]
+        first += size + 1
+        if size and own.max() > 0 and np.unique(piece.place).size == piece.place.size:
+            point = mixture.inputs[int(own.argmax())]
+            guess[piece.columns] = (point - piece.offset)[piece.place] / piece.factor
+    return guess
 
 
 def _program(owners: Owners, last: Multiplied, base: Array, mixtures: Sequence[Mixture], penalty: float) -> Program:
@@ -68,7 +92,7 @@ def _program(owners: Owners, last: Multiplied, base: Array, mixtures: Sequence[M
     cost = np.concatenate([np.append(np.zeros(tie.shares.shape[1] - 1), penalty) for tie in parts])
     own = sp.hstack([sp.vstack([tie.columns for tie in parts]), shares], format="csr")
     rest = sp.hstack([relaxed.rows[base], sp.csr_array((base.size, size))], format="csr")
-    return Program(
+    linear = Program(
         cost=np.concatenate([relaxed.cost, cost]),
         rows=sp.csr_array(sp.vstack([rest, own])),
         row_lb=np.concatenate([relaxed.row_lb[base], *(tie.lb for tie in parts)]),
@@ -76,6 +100,8 @@ def _program(owners: Owners, last: Multiplied, base: Array, mixtures: Sequence[M
         lb=np.concatenate([relaxed.lb, np.zeros(size)]),
         ub=np.concatenate([relaxed.ub, np.ones(size)]),
     )
+    quadratic = relaxed.quadratic
+    return linear if quadratic is None else derive(linear, quadratic=widened(quadratic, linear.cost.size, linear.cost.size))
 
 
 @dataclass(frozen=True, eq=False)

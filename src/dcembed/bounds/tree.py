@@ -25,7 +25,7 @@ FRACTIONAL = 1e-6
 NARROWEST = 1e-8
 # A column is halved between the middle and where the relaxation has it, no nearer to an end than this share.
 NEAREST_END = 0.2
-# Points of relaxations are completed at so many boxes, then at every so manieth.
+# Points of relaxations are completed at so many boxes, then at every so manieth; a start is made from them at boxes 1, 2, 4, 8 and so on.
 FIRST_COMPLETIONS, COMPLETION_PERIOD = 20, 10
 
 
@@ -53,13 +53,20 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Branching:
-    """What branching works with; `cutoff()` is the bound from which on a box is of no interest."""
+    """What branching works with; `cutoff()` is the bound from which on a box is of no interest, `improve` goes downhill from a point."""
 
     bounder: Bounder
     hull: Hull
     journal: Journal
     host: HostProblem
     cutoff: Callable[[], float]
+    improve: Callable[[Array], None] | None = None
+
+    def look(self, solved: Solved) -> None:
+        """Go downhill from where a good point may be."""
+        if self.improve is not None and solved.guess is not None and not self.journal.is_closed:
+            with self.journal.limited_to(self.bounder.clock.limits().seconds):
+                self.improve(solved.guess)
 
 
 def branch(here: Branching, root: Solved) -> Iterator[float]:
@@ -86,6 +93,10 @@ def _place(here: Branching, tree: Tree, solved: Solved) -> None:
     tree.num_boxes += 1
     if solved.x is not None:
         _measure(here, solved.x, tree.num_boxes)
+    if solved.guess is not None and solved.bound < here.cutoff():
+        _measure(here, solved.guess, tree.num_boxes)
+        if tree.num_boxes & (tree.num_boxes - 1) == 0:
+            here.look(solved)
     if solved.bound >= here.cutoff():
         tree.close(solved.bound)
     else:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from dcembed.arrays import Array
 from dcembed.bounds.certify import certify
 from dcembed.bounds.hint import Hint
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.columns.columns import open_columns
+from dcembed.engine.improve import improve
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.solve import announce
 from dcembed.options import Options
@@ -63,7 +65,7 @@ def prove(
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
         _take_up(journal, point)
-        certify(journal, problem.box, problem.solver, journal.clock, _learn(problem, journal))
+        certify(journal, problem.box, problem.solver, journal.clock, _learn(problem, journal), partial(improve, problem, journal))
     return journal.result(_status(journal, point), reason="what could be proved is proved" if journal.clock.ended() is None else "")
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from dcembed.arrays import Array
 from dcembed.bounds.certify import attempt, certify
 from dcembed.embedded.embedding import Embedding
+from dcembed.engine.improve import improve
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.loop import search
 from dcembed.options import Options
@@ -53,7 +54,7 @@ def solve(
             ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
         seconds = chosen.proof_seconds(journal.clock.seconds)
         if seconds > 0 and not journal.is_closed:
-            certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint)
+            certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint, partial(improve, problem, journal))
     reason = (
         ending.reason.replace("the time limit was reached", "the search's share of the time was over") if chosen.prove else ending.reason
     )

@@ -114,6 +114,11 @@ class Journal:
             point = measure_plainly(self.embedded, settle(self.embedded, point))
         self.incumbent.offer(point, self.clock.seconds)
 
+    @property
+    def num_starts(self) -> int:
+        """Starts so far."""
+        return len(self._reached)
+
     def reach(self, start: int, point: Point | None) -> None:
         """A point that a start has come to: how many starts agree is counted by the best feasible one of each."""
         best = self._reached.get(start, np.inf)
@@ -193,7 +198,7 @@ class Journal:
             bound=self._sense * self.bound,
             bounds=[(seconds, self._sense * bound) for seconds, bound in self._known_bounds],
             agreement=self._agreement,
-            num_starts=len(self._reached),
+            num_starts=self.num_starts,
             incumbents=[(seconds, self._sense * objective) for seconds, objective in self.incumbent.trace],
             incumbent_points=self.incumbent.points,
             history=self.history,
