@@ -27,13 +27,13 @@ def solve_box(hull: Hull, bounder: Bounder, box: Box, parent: Solved, cutoff: Ca
     solved = bounder.solve(box, parent.bound, local=parent.cuts)
     if not 0 < len(hull.pieces) <= MAX_PIECES:
         return solved
-    guess = None
+    known: Mixed | None = None
     for _ in range(NUM_ROUNDS):
         room = cutoff() - solved.bound
         if not 0 < room < np.inf or solved.x is None:
             break
         mixed = _mixed(hull, bounder, box, PENALTY * room)
-        guess = guess if mixed is None else mixed.guess
+        known = mixed or known
         prices = find_prices(hull.owners, bounder.last) if mixed is None else mixed.prices
         fresh = _cuts(hull, prices, box, GAP_SHARE * room)
         if fresh.number == 0:
@@ -42,7 +42,10 @@ def solve_box(hull: Hull, bounder: Bounder, box: Box, parent: Solved, cutoff: Ca
         solved = bounder.solve(box, solved.bound, solved.below, stack([solved.cuts, fresh]))
         if solved.bound - before < WORTH * room:
             break
-    return solved if solved.x is None else replace(solved, cuts=bounder.paid(solved.cuts), guess=guess)
+    if solved.x is None:
+        return solved
+    solved = replace(solved, cuts=bounder.paid(solved.cuts))
+    return solved if known is None else replace(solved, guess=known.guess, split=known.split)
 
 
 def _cuts(hull: Hull, prices: Sequence[Prices], box: Box, tolerance: float) -> Rows:

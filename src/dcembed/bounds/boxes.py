@@ -50,6 +50,8 @@ class Solved:
         Cuts that hold in the box and that the bound was computed with.
     guess
         A point of the host near which a good one may be, if there is a guess.
+    split
+        A column of the host to split, and where, if something is known about that.
     """
 
     box: Box
@@ -60,6 +62,7 @@ class Solved:
     reduced: Array
     cuts: Rows
     guess: Array | None = None
+    split: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

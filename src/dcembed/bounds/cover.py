@@ -121,7 +121,7 @@ class Cover:
         self._near = NEAR * np.maximum(-_least_values(whole)[0], 0.0)
         self.boxes = self._kept(whole)
         self.points = np.zeros((0, low.size))
-        self._sensitivity = _sensitivity(piece)
+        self.sensitivity = _sensitivity(piece)
         self.num_boxes = 1
 
     def hear(self, points: Array) -> None:
@@ -173,7 +173,7 @@ class Cover:
         """How far each side of the boxes moves the network; zero for sides that cannot be halved."""
         width, step = boxes.high - boxes.low, self.piece.step
         least = np.where(step > 0, (1.0 - WHOLE) * step, 1e-12 * (1.0 + np.abs(boxes.low)))
-        return np.where(width > least, width * self._sensitivity, 0.0)
+        return np.where(width > least, width * self.sensitivity, 0.0)
 
     def _halves(self, boxes: Boxes) -> Boxes:
         along, row = self._widths(boxes).argmax(axis=1), np.arange(boxes.number)

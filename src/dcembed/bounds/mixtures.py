@@ -24,29 +24,34 @@ from dcembed.solvers.base import SolveStatus
 
 # Points of a piece that are mixed, the youngest.
 MAX_POINTS = 200
+# Mixtures whose points have no more than this share of the piece say nothing about where to split.
+LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A piece as a mixture: its number, inputs of points (p, n_in) and its functions there (p, k)."""
+    """A piece as a mixture: its number, inputs of points (p, n_in), its functions there (p, k), and how far each input moves it (n_in,)."""
 
     number: int
     inputs: Array
     values: Array
+    sensitivity: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """What is paid if pieces are mixtures, a point of the host (n,) with the largest part of each, and a column to split and where."""
+
+    prices: list[Prices]
+    guess: Array
+    split: tuple[int, float] | None
 
 
 def mix(number: int, piece: Piece, cover: Cover) -> Mixture:
     """The points of a cover that are in the box of a piece."""
     points = inside(cover.points, piece.box)[-MAX_POINTS:]
-    return Mixture(number, points, evaluate(piece.network, points) @ piece.weights.T if points.size else np.zeros((0, piece.functions.size)))
-
-
-@dataclass(frozen=True, eq=False)
-class Mixed:
-    """What is paid if pieces are mixtures, and a point of the host (n,) with the largest part of each."""
-
-    prices: list[Prices]
-    guess: Array
+    values = evaluate(piece.network, points) @ piece.weights.T if points.size else np.zeros((0, piece.functions.size))
+    return Mixture(number, points, values, cover.sensitivity)
 
 
 def find_mixed_prices(owners: Owners, bounder: Bounder, mixtures: Sequence[Mixture], penalty: float) -> Mixed | None:
@@ -67,20 +72,43 @@ def find_mixed_prices(owners: Owners, bounder: Bounder, mixtures: Sequence[Mixtu
     multipliers[base] = solution.duals[: base.size]
     x, shares = np.split(solution.x, [last.x.size])
     prices = paid_for(owners, Multiplied(last.relaxed, x, multipliers, last.owner), owner)
-    return Mixed(prices, _largest_parts(owners, mixtures, x[: owners.relaxation.num_host], shares))
+    ends = np.cumsum([mixture.inputs.shape[0] + 1 for mixture in mixtures])
+    parts = [own[:-1] for own in np.split(shares, ends[:-1])]
+    w = x[: owners.relaxation.num_host]
+    return Mixed(prices, _largest_parts(owners, mixtures, parts, w), _find_split(owners, mixtures, parts, prices, w))
 
 
-def _largest_parts(owners: Owners, mixtures: Sequence[Mixture], w: Array, shares: Array) -> Array:
+def _largest_parts(owners: Owners, mixtures: Sequence[Mixture], parts: Sequence[Array], w: Array) -> Array:
     """The point with each piece at the point that has the largest share, where one column feeds each of its inputs."""
-    guess, first = w.copy(), 0
-    for mixture in mixtures:
-        piece, size = owners.pieces[mixture.number], mixture.inputs.shape[0]
-        own = shares[first : first + size]
-        first += size + 1
-        if size and own.max() > 0 and np.unique(piece.place).size == piece.place.size:
+    guess = w.copy()
+    for mixture, own in zip(mixtures, parts, strict=True):
+        piece = owners.pieces[mixture.number]
+        if own.max(initial=0.0) > 0 and np.unique(piece.place).size == piece.place.size:
             point = mixture.inputs[int(own.argmax())]
             guess[piece.columns] = (point - piece.offset)[piece.place] / piece.factor
     return guess
+
+
+def _find_split(
+    owners: Owners, mixtures: Sequence[Mixture], parts: Sequence[Array], prices: Sequence[Prices], w: Array
+) -> tuple[int, float] | None:
+    """In the piece whose mixture promises most over its mean, along the input in which its parts are furthest apart."""
+    best: float = 0.0
+    split: tuple[int, float] | None = None
+    for mixture, own in zip(mixtures, parts, strict=True):
+        piece, total = owners.pieces[mixture.number], float(own.sum())
+        if total <= LEAST_SHARE:
+            continue
+        own = own / total
+        mean = own @ mixture.inputs
+        promise = evaluate(piece.network, mean[None])[0] @ piece.weights.T - own @ mixture.values
+        missed = float(np.maximum(prices[mixture.number].functions, 0.0) @ np.maximum(promise, 0.0))
+        spread = mixture.sensitivity * (own @ np.abs(mixture.inputs - mean))
+        if missed > best and spread.max() > 0:
+            fed = np.flatnonzero(piece.place == spread.argmax())
+            column = int(piece.columns[fed[np.argmax(np.abs(piece.factor[fed]) * (piece.ub - piece.lb)[fed])]])
+            best, split = missed, (column, float(w[column]))
+    return split
 
 
 def _program(owners: Owners, last: Multiplied, base: Array, mixtures: Sequence[Mixture], penalty: float) -> Program:

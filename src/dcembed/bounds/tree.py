@@ -25,7 +25,7 @@ FRACTIONAL = 1e-6
 NARROWEST = 1e-8
 # A column is halved between the middle and where the relaxation has it, no nearer to an end than this share.
 NEAREST_END = 0.2
-# Points of relaxations are completed at so many boxes, then at every so manieth; a start is made from them at boxes 1, 2, 4, 8 and so on.
+# Points of relaxations are completed at so many boxes, then at every so manieth; a start is made from guesses at boxes 1, 2, 3, 4, 6, 8, 12 and so on.
 FIRST_COMPLETIONS, COMPLETION_PERIOD = 20, 10
 
 
@@ -95,12 +95,17 @@ def _place(here: Branching, tree: Tree, solved: Solved) -> None:
         _measure(here, solved.x, tree.num_boxes)
     if solved.guess is not None and solved.bound < here.cutoff():
         _measure(here, solved.guess, tree.num_boxes)
-        if tree.num_boxes & (tree.num_boxes - 1) == 0:
+        if _is_round(tree.num_boxes):
             here.look(solved)
     if solved.bound >= here.cutoff():
         tree.close(solved.bound)
     else:
         tree.push(solved)
+
+
+def _is_round(number: int) -> bool:
+    """Whether a number is a power of two, or three of these."""
+    return number & (number - 1) == 0 or (number % 3 == 0 and (number // 3) & (number // 3 - 1) == 0)
 
 
 def _measure(here: Branching, x: Array, number: int) -> None:
@@ -137,19 +142,19 @@ def _shrunk(here: Branching, parent: Solved, box: Box) -> Box | None:
 
 def _halves(here: Branching, solved: Solved) -> list[Box]:
     """The two parts of a box; none where it cannot be split."""
-    column = _choose(here, solved)
-    if column is None:
+    chosen = _choose(here, solved)
+    if chosen is None:
         return []
+    column, at = chosen
     lb, ub = solved.box.lb, solved.box.ub
     first, second = ub.copy(), lb.copy()
-    first[column], second[column] = _ends(here, solved, column)
+    first[column], second[column] = _ends(here, column, float(lb[column]), float(ub[column]), at)
     return [Box(lb, first), Box(second, ub)]
 
 
-def _ends(here: Branching, solved: Solved, column: int) -> tuple[float, float]:
-    """Where the first part ends and the second begins."""
-    low, high = solved.box.lb[column], solved.box.ub[column]
-    at = 0.5 * (low + high) if solved.x is None else float(np.clip(solved.x[column], low, high))
+def _ends(here: Branching, column: int, low: float, high: float, at: float) -> tuple[float, float]:
+    """Where the first part of an interval ends and the second begins."""
+    at = min(max(at, low), high)
     if here.journal.embedded.integer[column]:
         end = min(max(np.floor(at + FRACTIONAL), low), high - 1.0)
         return end, end + 1.0
@@ -166,17 +171,22 @@ def _place_between(low: float, high: float, at: float) -> float:
     return 0.5 * (middle + min(max(at, low + near), high - near))
 
 
-def _choose(here: Branching, solved: Solved) -> int | None:
-    """The column to split: a fractional integer, else one of the function that is furthest from its relaxation."""
+def _choose(here: Branching, solved: Solved) -> tuple[int, float] | None:
+    """The column to split and where: a fractional integer, else between the parts of a mixture, else one of the worst function."""
+    embedded, box = here.journal.embedded, solved.box
     if solved.x is None:
-        return _widest(here, solved.box, here.journal.embedded.input_columns)
-    embedded = here.journal.embedded
+        column = _widest(here, box, embedded.input_columns)
+        return None if column is None else (column, 0.5 * float(box.lb[column] + box.ub[column]))
     w = solved.x[: embedded.host.num_columns]
-    away = np.where(embedded.integer & (solved.box.ub > solved.box.lb), np.abs(w - np.round(w)), 0.0)
+    away = np.where(embedded.integer & (box.ub > box.lb), np.abs(w - np.round(w)), 0.0)
     if away.max(initial=0.0) > FRACTIONAL:
         weight = solved.weight[: w.size]
-        return int(np.argmax(away * (weight + 1e-9 * max(1.0, float(weight.max(initial=0.0))))))
-    return _of_worst_function(here, solved, w)
+        column = int(np.argmax(away * (weight + 1e-9 * max(1.0, float(weight.max(initial=0.0))))))
+        return column, float(w[column])
+    if solved.split is not None and _widest(here, box, np.array([solved.split[0]])) is not None:
+        return solved.split
+    column = _of_worst_function(here, solved, w)
+    return None if column is None else (column, float(w[column]))
 
 
 def _of_worst_function(here: Branching, solved: Solved, w: Array) -> int | None:
