@@ -235,9 +235,20 @@ def _half_lost(right: Callable[..., list[Box]]) -> Callable[..., list[Box]]:
 def _whole_lost(right: Callable[..., tuple[float, float]]) -> Callable[..., tuple[float, float]]:
     """A whole number between the two parts of a box is lost."""
 
-    def wrong(here: Any, solved: Any, column: int) -> tuple[float, float]:
-        first, second = right(here, solved, column)
+    def wrong(*arguments: Any) -> tuple[float, float]:
+        first, second = right(*arguments)
         return (first, second) if first == second else (first - 1.0, second)
+
+    return wrong
+
+
+def _kept_cuts(right: Callable[..., boxes.Solved]) -> Callable[..., boxes.Solved]:
+    """Cuts that hold in a box stay in the relaxations of all others."""
+
+    def wrong(here: Any, bounder: Any, *rest: Any) -> boxes.Solved:
+        solved = right(here, bounder, *rest)
+        bounder.add(solved.cuts)
+        return solved
 
     return wrong
 
@@ -340,6 +351,7 @@ MUTATIONS = (
     Mutation("cuts: 1e-3 too high, seen by points", hull, "cut_row", _shifted_row(1e-3, 0.0), ("rows",)),
     Mutation("cuts: a switch pays too much", hull, "cut_row", _shifted_row(0.0, 1.0), ("rows",), ("indicator on predictions",), first=90),
     Mutation("cuts in boxes: 1e-2 too high", box_cuts, "cut_row", _shifted_row(1e-2, 0.0), ("boxes",)),
+    Mutation("cuts in boxes: kept for other boxes", tree, "solve_box", _kept_cuts, ("boxes",)),
     Mutation("covers: prices without their kinks", cover, "_candidates", _ends_alone, ("rows",), ("affine inputs",)),
     Mutation("pieces: own restrictions too narrow", pieces, "_own", _narrow_own, ("rows",)),
     Mutation("covers: planes with the wrong sign", cover, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),

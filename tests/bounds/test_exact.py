@@ -24,12 +24,12 @@ from problems import binary_problem, box_problem, indicator_problem, level_probl
 TOL = 1e-7
 
 
-def prove(program, embeddings, given=None, budget=200.0, **changes):
+def prove(program, embeddings, given=None, budget=200.0, max_open=200, **changes):
     """The result of a run that knows the point given (or none) and proves; and whether that was tried."""
     with open_journal(read_arguments(program, embeddings, None, quiet(**changes)), with_switches=True) as journal:
         if given is not None:
             journal.offer(measure_start(journal.embedded, journal.embedded.lower(given)))
-        tried = prove_exactly(journal, budget)
+        tried = prove_exactly(journal, budget, max_open)
         return journal.result(Status.LOCALLY_SOLVED), tried
 
 
@@ -159,7 +159,7 @@ def test_a_solver_that_contradicts_a_known_point_is_not_believed(status, monkeyp
     assert any("not believed" in note for note in result.notes)
 
 
-def test_it_is_not_tried_where_it_is_not_worthwhile(monkeypatch):
+def test_it_is_not_tried_where_it_is_not_worthwhile():
     program, embedding = box_problem(random_mlp(0, (2, 6, 1)), np.zeros(2), 1.0)
     assert prove(program, embedding)[1]
     unbounded = Program(program.cost, lb=[-np.inf, -1.0, -np.inf], ub=[1.0, 1.0, np.inf])
@@ -170,8 +170,7 @@ def test_it_is_not_tried_where_it_is_not_worthwhile(monkeypatch):
         result, tried = prove(one, other)
         assert not tried
         assert result.bound == -np.inf
-    monkeypatch.setattr(exact, "MAX_OPEN", 1)
-    assert not prove(program, embedding)[1]
+    assert not prove(program, embedding, max_open=1)[1]
 
 
 def _smooth() -> Embedding:

@@ -58,6 +58,8 @@ def certify(
         here.look(root)
         is_done = _prove_exactly(journal, clock, FEW_OPEN)
         root = _cut(here, cuts, root, clock)
+        if journal.is_closed:
+            return
         boxes = enumerate(branch(here, root))
         if not is_done:
             _branch(here, boxes, clock.part(BRANCH_SHARE * min(clock.limits().seconds, LONGEST)))

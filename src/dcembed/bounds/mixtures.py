@@ -103,10 +103,11 @@ def _find_split(
         mean = own @ mixture.inputs
         promise = evaluate(piece.network, mean[None])[0] @ piece.weights.T - own @ mixture.values
         missed = float(np.maximum(prices[mixture.number].functions, 0.0) @ np.maximum(promise, 0.0))
-        spread = mixture.sensitivity * (own @ np.abs(mixture.inputs - mean))
-        if missed > best and spread.max() > 0:
-            fed = np.flatnonzero(piece.place == spread.argmax())
-            column = int(piece.columns[fed[np.argmax(np.abs(piece.factor[fed]) * (piece.ub - piece.lb)[fed])]])
+        # Of each column that feeds an input: how far apart the parts are there, and what the column could do about it.
+        spread = (mixture.sensitivity * (own @ np.abs(mixture.inputs - mean)))[piece.place]
+        reach = np.abs(piece.factor) * (piece.ub - piece.lb)
+        if missed > best and spread.max(initial=0.0) > 0:
+            column = int(piece.columns[np.lexsort((reach, spread))[-1]])
             best, split = missed, (column, float(w[column]))
     return split
 
