@@ -22,6 +22,7 @@ from dcembed.bounds import (
     exact_units,
     functions,
     hull,
+    input_boxes,
     network_terms,
     pieces,
     relaxation,
@@ -354,7 +355,7 @@ MUTATIONS = (
     Mutation("cuts in boxes: kept for other boxes", tree, "solve_box", _kept_cuts, ("boxes",)),
     Mutation("covers: prices without their kinks", cover, "_candidates", _ends_alone, ("rows",), ("affine inputs",)),
     Mutation("pieces: own restrictions too narrow", pieces, "_own", _narrow_own, ("rows",)),
-    Mutation("covers: planes with the wrong sign", cover, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
+    Mutation("covers: planes with the wrong sign", input_boxes, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
     Mutation("covers: half of the halves lost", cover.Cover, "_halves", lambda right: lambda self, b: _first_half(right(self, b)), SMOOTH),
     Mutation(
         "pieces by encodings: a tenth too high",
@@ -391,7 +392,7 @@ MUTATIONS = (
 )
 
 
-def _first_half(halves: cover.Boxes | None) -> cover.Boxes | None:
+def _first_half(halves: input_boxes.Boxes | None) -> input_boxes.Boxes | None:
     return None if halves is None else halves.at(np.arange((halves.number + 1) // 2))
 
 

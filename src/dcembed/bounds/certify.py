@@ -32,6 +32,8 @@ HULL_SHARE, EXACT_SHARE, BRANCH_SHARE, LONGEST = 0.4, 0.8, 0.6, 1200.0
 FEW_OPEN = 60
 # Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most.
 ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (5, 30)
+# These are shared by the networks that are covered; so many at least.
+LEAST_BOXES = 2
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
@@ -68,9 +70,10 @@ def certify(
 
 
 def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
-    """Try to close the gap in a few boxes, fewer where networks are large; what it does depends on the time only if that ends."""
+    """Try to close the gap in a few boxes, fewer where networks are large or many; what it does depends on the time only if that ends."""
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
     with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock) as here:
+        num_boxes = max(LEAST_BOXES, num_boxes // max(1, len(here.hull.pieces)))
         _branch(here, islice(enumerate(branch(here, here.bounder.solve(box))), num_boxes), clock)
 
 

@@ -7,17 +7,14 @@ with the least bounds are halved until that is good enough. A cover outlives its
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.bounds.input_boxes import MARGIN, Boxes, Pile, Sides, build_boxes, clipped, least_values
 from dcembed.bounds.pieces import Piece
 from dcembed.network.network import evaluate
-from dcembed.network.planes import lower_planes
-
-# Lower and upper ends of a box, shapes (n_in,).
-Sides = tuple[Array, Array]
 
 # Boxes that are halved at a time: so many, or this share of those that are too low.
 BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
@@ -25,16 +22,12 @@ BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
 NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0]), 8, 2000
 # Points may violate a restriction by this share of what the piece can stay below it: they end the work, and prove nothing.
 NEAR = 1e-5
-# Halving ends when as many boxes again have closed less than this share of the distance to the best point.
-STALLED = 0.02
 # Points at which it is measured how far inputs move a network.
 NUM_DRAWN = 64
 # Passes over several restrictions.
 NUM_PASSES = 3
 # A number of steps that is so near to a whole one is it.
 WHOLE = 1e-9
-# Relative margin for the rounding of sums over inputs.
-MARGIN = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,41 +69,6 @@ def price_of(piece: Piece, columns: Array, functions: Array) -> Price:
     return Price(kinks, values, np.maximum(functions, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Boxes:
-    """Boxes of inputs (L, n_in), with planes below the functions (L, k, n_in), (L, k) and below what the restrictions limit (L, r, ...)."""
-
-    low: Array
-    high: Array
-    slope: Array
-    constant: Array
-    own_slope: Array
-    own_constant: Array
-
-    @property
-    def number(self) -> int:
-        """How many."""
-        return int(self.low.shape[0])
-
-    def at(self, chosen: Array) -> Boxes:
-        """Some of them."""
-        return Boxes(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
-
-
-def joined(one: Boxes, other: Boxes) -> Boxes:
-    """One after the other."""
-    return Boxes(*(np.concatenate([getattr(one, name), getattr(other, name)]) for name in Boxes.__dataclass_fields__))
-
-
-def build_boxes(piece: Piece, low: Array, high: Array, check: Callable[[], None]) -> Boxes:
-    """Boxes with their planes."""
-    size, own = low.shape[0], piece.own
-    together = np.concatenate([piece.weights, own.weights])
-    planes = lower_planes(piece.network, np.broadcast_to(together, (size, *together.shape)), low, high, check=check)
-    k = piece.weights.shape[0]
-    return Boxes(low, high, planes.slope[:, :k], planes.constant[:, :k], planes.slope[:, k:] + own.slope, planes.constant[:, k:] - own.rhs)
-
-
 class Cover:
     """Boxes that cover the set of a piece, and points in it."""
 
@@ -118,11 +76,16 @@ class Cover:
         self.piece, self.is_restricted, self._check = piece, is_restricted and piece.own.rhs.size > 0, check
         low, high = piece.box
         whole = build_boxes(piece, low[None], high[None], check)
-        self._near = NEAR * np.maximum(-_least_values(whole)[0], 0.0)
-        self.boxes = self._kept(whole)
+        self._near = NEAR * np.maximum(-least_values(whole)[0], 0.0)
+        self._pile = Pile(self._kept(whole))
         self.points = np.zeros((0, low.size))
         self.sensitivity = _sensitivity(piece)
         self.num_boxes = 1
+
+    @property
+    def boxes(self) -> Boxes:
+        """All boxes, as they are now."""
+        return self._pile.boxes
 
     def hear(self, points: Array) -> None:
         """Keep the points (k, n_in) that are in the set, or as good as that."""
@@ -142,32 +105,25 @@ class Cover:
         Of the set in a box of the inputs only where one is given. inf if the set is empty.
         """
         value = self._bounds(self.boxes, price, min(target, self.best(price, within) - tolerance), within)
-        first, look_again, before = self.num_boxes, self.num_boxes + BATCH, -np.inf
+        until = self.num_boxes + max_boxes
         while True:
             upper = self.best(price, within)
             enough = min(target, upper - tolerance)
             lowest = float(value.min(initial=np.inf))
-            if lowest >= enough or self.num_boxes >= first + max_boxes:
+            if lowest >= enough or self.num_boxes >= until:
                 return lowest
-            if self.num_boxes >= look_again:
-                if lowest - before < STALLED * (enough - lowest):
-                    return lowest
-                look_again, before = 2 * self.num_boxes - first, lowest
             self._check()
             num_low = int((value < enough).sum())
             number = min(num_low, max(BATCH, min(MAX_BATCH, int(BATCH_SHARE * num_low))))
             chosen = np.argpartition(value, number - 1)[:number]
             chosen = chosen[np.argsort(value[chosen], kind="stable")]
-            self._look(_clipped(self.boxes.at(chosen[:NUM_LOOKED]), within), price, within)
+            self._look(clipped(self.boxes.at(chosen[:NUM_LOOKED]), within), price, within)
             splits = self._widths(self.boxes.at(chosen)).max(axis=1) > 0
             if not splits[0]:
                 return lowest
             chosen = chosen[splits]
             halves = self._halves(self.boxes.at(chosen))
-            rest = np.ones(value.size, dtype=bool)
-            rest[chosen] = False
-            self.boxes = joined(self.boxes.at(np.flatnonzero(rest)), halves)
-            value = np.concatenate([value[rest], self._bounds(halves, price, enough, within)])
+            value = self._pile.put(chosen, halves, value, self._bounds(halves, price, enough, within))
 
     def _widths(self, boxes: Boxes) -> Array:
         """How far each side of the boxes moves the network; zero for sides that cannot be halved."""
@@ -200,17 +156,17 @@ class Cover:
         """The numbers of these boxes."""
         if not self.is_restricted:
             return np.arange(boxes.number)
-        return np.flatnonzero((_least_values(boxes) <= 0.0).all(axis=1))
+        return np.flatnonzero((least_values(boxes) <= 0.0).all(axis=1))
 
     def _bounds(self, boxes: Boxes, price: Price, enough: float, within: Sides | None) -> Array:
         """Lower bounds of a price over each of the boxes, as far as they are within a box; inf for those that are not."""
         if within is None:
             return self._bounds_of_all(boxes, price, enough)
-        inside = np.flatnonzero(((boxes.low <= within[1]) & (boxes.high >= within[0])).all(axis=1))
-        clipped = _clipped(boxes.at(inside), within)
-        may_hold = self._may_hold(clipped)
+        there = np.flatnonzero(((boxes.low <= within[1]) & (boxes.high >= within[0])).all(axis=1))
+        parts = clipped(boxes.at(there), within)
+        may_hold = self._may_hold(parts)
         value = np.full(boxes.number, np.inf)
-        value[inside[may_hold]] = self._bounds_of_all(clipped.at(may_hold), price, enough)
+        value[there[may_hold]] = self._bounds_of_all(parts.at(may_hold), price, enough)
         return value
 
     def _bounds_of_all(self, boxes: Boxes, price: Price, enough: float) -> Array:
@@ -299,22 +255,6 @@ def inside(points: Array, within: Sides | None) -> Array:
 def _towards(start: Array, end: Array) -> Array:
     """Points on the ways from starts to ends, shapes (k, n_in)."""
     return np.asarray((start + SHARES[:, None, None] * (end - start)).reshape(-1, start.shape[1]))
-
-
-def _clipped(boxes: Boxes, within: Sides | None) -> Boxes:
-    """The parts of boxes that are within one."""
-    if within is None:
-        return boxes
-    return replace(boxes, low=np.maximum(boxes.low, within[0]), high=np.minimum(boxes.high, within[1]))
-
-
-def _least_values(boxes: Boxes) -> Array:
-    """What the restrictions are at least in each box, lowered by rounding: shape (L, r)."""
-    slope, constant = boxes.own_slope, boxes.own_constant
-    low, high = boxes.low[:, None], boxes.high[:, None]
-    least = np.minimum(slope * low, slope * high).sum(axis=2) + constant
-    size = (np.abs(slope) * np.maximum(np.abs(low), np.abs(high))).sum(axis=2) + np.abs(constant)
-    return np.asarray(least - MARGIN * size)
 
 
 def _priced(boxes: Boxes, price: Price) -> tuple[Array, Array]:
