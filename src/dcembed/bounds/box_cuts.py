@@ -55,9 +55,12 @@ def _cuts(hull: Hull, prices: Sequence[Prices], box: Box, tolerance: float) -> R
 
 
 def _mixed(hull: Hull, bounder: Bounder, box: Box, penalty: float) -> Mixed | None:
-    """Prices of mixtures of the pieces that are not switched, or settled."""
+    """Prices of mixtures of the pieces that are not switched, or settled; none for a curved host, where they take too long."""
+    if hull.relaxation.quadratic is not None:
+        return None
+    best = hull.best()
     mixtures = [
-        mix(number, piece.within(box), hull.cover(piece, _is_on(piece, box)))
+        mix(number, piece.within(box), hull.cover(piece, _is_on(piece, box)), best)
         for number, piece in enumerate(hull.pieces)
         if _is_settled(piece, box)
     ]

@@ -113,6 +113,12 @@ def _branch(here: Branching, boxes: Iterator[tuple[int, float]], clock: Clock) -
         _write(here.journal, bound, f"{number} boxes")
 
 
+def _best(journal: Journal) -> Array | None:
+    """The best point of the host, if a feasible one is known."""
+    best = journal.incumbent.point
+    return best.w if best is not None and journal.incumbent.is_feasible else None
+
+
 def cutoff(journal: Journal) -> float:
     """The bound from which on nothing is left to prove."""
     best = journal.incumbent.point
@@ -128,7 +134,7 @@ def _opened(
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
     with closing(bounder), closing(host.session):
-        yield Branching(bounder, Hull(relaxation, clock), journal, host, lambda: cutoff(journal), improve)
+        yield Branching(bounder, Hull(relaxation, clock, lambda: _best(journal)), journal, host, lambda: cutoff(journal), improve)
 
 
 def _write(journal: Journal, bound: float, words: str) -> None:

@@ -37,6 +37,8 @@ MAX_BOXES, MORE_BOXES, STRICTER = 20_000, 2.0, 0.3
 MANY_INPUTS, SCREENING = 7, 2000
 # Pieces whose prices are smaller than this, in relation to the largest, are not paid for.
 LEAST_PRICE = 1e-6
+# The tolerance is spread over pieces by this power of their prices: nearly all boxes are made for those that cost most.
+SPREAD = 0.7
 # The relaxation is solved again after the cuts of so many pieces, or of this share of all.
 CHUNK, CHUNK_SHARE = 8, 0.125
 # Prices are the mean of those of the best round and of the last, with this weight on the former.
@@ -50,10 +52,10 @@ TANGENT_SHARE = 1e-7
 
 
 class Hull:
-    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are."""
+    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are; `best()` is the best point known."""
 
-    def __init__(self, relaxation: Relaxation, clock: Clock) -> None:
-        self.relaxation, self.clock = relaxation, clock
+    def __init__(self, relaxation: Relaxation, clock: Clock, best: Callable[[], Array | None] = lambda: None) -> None:
+        self.relaxation, self.clock, self.best = relaxation, clock, best
         self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
         self.owners = Owners(relaxation, self.pieces)
         self._covers: dict[tuple[object, ...], Cover] = {}
@@ -96,7 +98,8 @@ def cut_hull(
             share, max_boxes = STRICTER * share, MORE_BOXES * max_boxes
         if bounder.num_added == num_cuts or num_idle >= PATIENCE:
             return
-        mixed = _mixed(here, bounder, cutoff() - best.bound)
+        # The multipliers of a curved host are right for most rows that matter, and cheaper.
+        mixed = _mixed(here, bounder, cutoff() - best.bound) if num_idle or here.relaxation.quadratic is None else None
         fresh = find_prices(owners, bounder.last) if mixed is None else mixed.prices
         best = best if mixed is None else replace(best, guess=mixed.guess)
         smooth = 0.0 if num_idle or mixed is not None else SMOOTH
@@ -107,7 +110,8 @@ def _mixed(here: Hull, bounder: Bounder, room: float) -> Mixed | None:
     """Those of mixtures, where pieces are few and none has a switch."""
     if not 0 < room < np.inf or len(here.pieces) > MAX_KINDS or any(piece.own.switch >= 0 for piece in here.pieces):
         return None
-    mixtures = [mix(number, piece, here.cover(piece, True)) for number, piece in enumerate(here.pieces)]
+    best = here.best()
+    mixtures = [mix(number, piece, here.cover(piece, True), best) for number, piece in enumerate(here.pieces)]
     return find_mixed_prices(here.owners, bounder, mixtures, PENALTY * room)
 
 
@@ -118,11 +122,12 @@ def _cut_round(
     sizes = np.array([max(np.abs(p.columns).max(initial=0.0), np.abs(p.functions).max(initial=0.0)) for p in prices])
     paid = np.flatnonzero(sizes > LEAST_PRICE * sizes.max(initial=0.0)).tolist()
     step = max(CHUNK, int(CHUNK_SHARE * len(paid)))
+    share = sizes**SPREAD / max((sizes[paid] ** SPREAD).sum(), 1e-300)
     for first in range(0, len(paid), step):
         cuts = [
             (number, cut)
             for number in paid[first : first + step]
-            if (cut := _cut(here, here.pieces[number], prices[number], tolerance / len(paid), max_boxes, journal)) is not None
+            if (cut := _cut(here, here.pieces[number], prices[number], share[number] * tolerance, max_boxes, journal)) is not None
         ]
         if cuts:
             yield cuts

@@ -18,6 +18,7 @@ from dcembed.bounds.cover import Cover, inside
 from dcembed.bounds.pieces import Piece
 from dcembed.bounds.prices import Owners, Prices, paid_for
 from dcembed.network.network import evaluate
+from dcembed.program.derive import derive, widened
 from dcembed.program.program import Program
 from dcembed.solvers.base import SolveStatus
 
@@ -46,22 +47,21 @@ class Mixed:
     split: tuple[int, float] | None
 
 
-def mix(number: int, piece: Piece, cover: Cover) -> Mixture:
-    """The points of a cover that are in the box of a piece."""
-    points = inside(cover.points, piece.box)[-MAX_POINTS:]
+def mix(number: int, piece: Piece, cover: Cover, best: Array | None) -> Mixture:
+    """The points of a cover that are in the box of a piece, and where it is at the best point of the host (n,), if that is known."""
+    points = cover.points if best is None else np.vstack([cover.points, piece.inputs(best)])
+    points = inside(points, piece.box)[-MAX_POINTS:]
     values = evaluate(piece.network, points) @ piece.weights.T if points.size else np.zeros((0, piece.functions.size))
     return Mixture(number, points, values, cover.sensitivity)
 
 
 def find_mixed_prices(owners: Owners, bounder: Bounder, mixtures: Sequence[Mixture], penalty: float) -> Mixed | None:
-    """What the last relaxation pays if some of its pieces are mixtures; None where that is not known, or its host is curved.
-
-    The multipliers of a curved host are right for all rows that matter; mixtures of the few points that are known at first have worse ones.
+    """What the last relaxation pays if some of its pieces are mixtures; None where that is not known.
 
     Where no mixture is feasible a piece may go towards the point of the relaxation, at a penalty.
     """
     last = bounder.last
-    if last is None or last.relaxed.quadratic is not None or not mixtures:
+    if last is None or not mixtures:
         return None
     owner = owners.of_rows(last.relaxed, last.owner)
     base = np.flatnonzero(~np.isin(owner, [mixture.number for mixture in mixtures]))
@@ -122,7 +122,7 @@ def _program(owners: Owners, last: Multiplied, base: Array, mixtures: Sequence[M
     cost = np.concatenate([np.append(np.zeros(tie.shares.shape[1] - 1), penalty) for tie in parts])
     own = sp.hstack([sp.vstack([tie.columns for tie in parts]), shares], format="csr")
     rest = sp.hstack([relaxed.rows[base], sp.csr_array((base.size, size))], format="csr")
-    return Program(
+    linear = Program(
         cost=np.concatenate([relaxed.cost, cost]),
         rows=sp.csr_array(sp.vstack([rest, own])),
         row_lb=np.concatenate([relaxed.row_lb[base], *(tie.lb for tie in parts)]),
@@ -130,6 +130,8 @@ def _program(owners: Owners, last: Multiplied, base: Array, mixtures: Sequence[M
         lb=np.concatenate([relaxed.lb, np.zeros(size)]),
         ub=np.concatenate([relaxed.ub, np.ones(size)]),
     )
+    quadratic = relaxed.quadratic
+    return linear if quadratic is None else derive(linear, quadratic=widened(quadratic, linear.cost.size, linear.cost.size))
 
 
 @dataclass(frozen=True, eq=False)
