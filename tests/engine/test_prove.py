@@ -168,7 +168,7 @@ def test_networks_behind_indicators_are_proved():
 def test_nothing_is_split_once_a_solver_has_closed_the_gap(monkeypatch):
     program, embedding = _problem(3)
 
-    def close(journal, budget, max_open):
+    def close(journal, budget, max_open, nodes):
         journal.certify(journal.incumbent.point.objective)
         return True
 

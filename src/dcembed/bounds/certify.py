@@ -25,15 +25,16 @@ from dcembed.solvers.failover import Solver
 
 # Boxes whose bound is this share of the gap tolerance from the best point are of no interest: the gap is closed then, with some room.
 CLOSED_SHARE = 0.9
-# Cuts go first for this share of the time, then a mixed-integer solver has its turn where few units are open; then boxes are split for a
-# share of what is left before the solver gets larger networks, too. All of no more than so many seconds.
-HULL_SHARE, EXACT_SHARE, BRANCH_SHARE, LONGEST = 0.4, 0.8, 0.6, 1200.0
-# Open units up to which the solver goes first.
+# Shares of the time that is left, of no more than LONGEST seconds: for a mixed-integer solver that gets a network of which few units are
+# open, for cuts, for splitting boxes where cuts have done what they can, and for a solver that gets a larger network.
+FIRST_SHARE, HULL_SHARE, BRANCH_SHARE, EXACT_SHARE, LONGEST = 0.3, 0.4, 0.6, 0.8, 1200.0
+# Few open units.
 FEW_OPEN = 60
-# Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most.
-ATTEMPT_WORK, ATTEMPT_BOXES = 5e7, (5, 30)
-# These are shared by the networks that are covered; so many at least.
-LEAST_BOXES = 2
+# Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most; they are shared by the
+# networks that are covered, so many for each.
+ATTEMPT_WORK, ATTEMPT_BOXES, LEAST_BOXES = 5e7, (5, 30), 2
+# Open units up to which a mixed-integer solver attempts it, and its nodes.
+ATTEMPT_OPEN, ATTEMPT_NODES = 30, 1000
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
@@ -55,26 +56,38 @@ def certify(
     with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock, improve) as here:
         root = here.bounder.solve(box)
         _write(journal, root.bound, "relaxation")
+        _prove_exactly(journal, clock, FIRST_SHARE, FEW_OPEN)
         cuts = cut_hull(here.hull, here.bounder, journal, root, here.cutoff, hint)
-        root = _cut(here, cuts, root, clock.part(HULL_SHARE * min(clock.limits().seconds, LONGEST)))
+        root, is_done = _cut(here, cuts, root, _part(clock, HULL_SHARE))
         here.look(root)
-        is_done = _prove_exactly(journal, clock, FEW_OPEN)
-        root = _cut(here, cuts, root, clock)
+        if not is_done:
+            _prove_exactly(journal, clock, EXACT_SHARE, MAX_OPEN)
+            root, _ = _cut(here, cuts, root, clock)
         if journal.is_closed:
             return
         boxes = enumerate(branch(here, root))
-        if not is_done:
-            _branch(here, boxes, clock.part(BRANCH_SHARE * min(clock.limits().seconds, LONGEST)))
-            _prove_exactly(journal, clock, MAX_OPEN)
+        if is_done:
+            _branch(here, boxes, _part(clock, BRANCH_SHARE))
+            _prove_exactly(journal, clock, EXACT_SHARE, MAX_OPEN)
         _branch(here, boxes, clock)
 
 
 def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
-    """Try to close the gap in a few boxes, fewer where networks are large or many; what it does depends on the time only if that ends."""
+    """Try to close the gap in a few boxes, fewer where networks are large or many, and with a solver where few units are open.
+
+    What it does depends on the time only if that ends.
+    """
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
     with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock) as here:
-        num_boxes = max(LEAST_BOXES, num_boxes // max(1, len(here.hull.pieces)))
-        _branch(here, islice(enumerate(branch(here, here.bounder.solve(box))), num_boxes), clock)
+        _prove_exactly(journal, clock, 1.0, ATTEMPT_OPEN, ATTEMPT_NODES)
+        if not journal.is_closed:
+            num_boxes = max(LEAST_BOXES, num_boxes // max(1, len(here.hull.pieces)))
+            _branch(here, islice(enumerate(branch(here, here.bounder.solve(box))), num_boxes), clock)
+
+
+def _part(clock: Clock, share: float) -> Clock:
+    """A share of what is left."""
+    return clock.part(share * min(clock.limits().seconds, LONGEST))
 
 
 @contextmanager
@@ -89,21 +102,23 @@ def _heeding(journal: Journal, words: str) -> Iterator[None]:
         journal.log.note("out of memory in the proof of a bound.")
 
 
-def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock) -> Solved:
-    """The relaxation after further cuts, as long as there are some, the gap is open and the clock does not say that it is enough."""
-    while not here.journal.is_closed and clock.ended() is None and (cut := next(cuts, None)) is not None:
+def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock) -> tuple[Solved, bool]:
+    """The relaxation after further cuts, as long as the gap is open and the clock does not say that it is enough; and whether there are no more."""
+    while not here.journal.is_closed and clock.ended() is None:
+        cut = next(cuts, None)
+        if cut is None:
+            return root, True
         root = cut
         _write(here.journal, cut.bound, f"{here.bounder.cuts.number} cuts")
-    return root
+    return root, here.journal.is_closed
 
 
-def _prove_exactly(journal: Journal, clock: Clock, max_open: int) -> bool:
-    """Hand a network of which few units are open to a mixed-integer solver; whether it was."""
-    seconds = EXACT_SHARE * min(clock.limits().seconds, LONGEST)
-    if journal.is_closed:
-        return True
-    with journal.limited_to(seconds):
-        return prove_exactly(journal, seconds, max_open)
+def _prove_exactly(journal: Journal, clock: Clock, share: float, max_open: int, nodes: float = np.inf) -> None:
+    """Hand a network of which no more units than that are open to a mixed-integer solver, for a share of the time."""
+    if not journal.is_closed:
+        seconds = share * min(clock.limits().seconds, LONGEST)
+        with journal.limited_to(seconds):
+            prove_exactly(journal, seconds, max_open, nodes)
 
 
 def _branch(here: Branching, boxes: Iterator[tuple[int, float]], clock: Clock) -> None:

@@ -294,16 +294,22 @@ def _lagrangian(at: Array, worth: Array, slope: Array, constant: Array) -> Array
 
 
 def _best_multiplier(at: Array, worth: Array, slope: Array, constant: Array, own_slope: Array, own_constant: Array) -> tuple[Array, Array]:
-    """The multiplier of one restriction with the largest Lagrangian, and that: it bends where an input changes its place."""
-    length = np.diff(at, axis=2)
+    """The multiplier of one restriction with the largest Lagrangian, and that.
+
+    The Lagrangian bends where an input goes on to its next place, which takes as much from the restriction as the input moves; it is largest
+    where the restriction is met. Any multiplier gives a bound.
+    """
+    length, size = np.diff(at, axis=2), at.shape[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        rise = np.diff(worth, axis=2) / length + slope[:, :, None]
-        tried = -rise / own_slope[:, :, None]
-    tried = np.where((length > 0) & np.isfinite(tried) & (tried > 0), tried, 0.0).reshape(at.shape[0], -1)
-    best, chosen = np.full(at.shape[0], -np.inf), np.zeros(at.shape[0])
-    for column in range(tried.shape[1]):
-        y = tried[:, column]
-        value = _lagrangian(at, worth, slope + y[:, None] * own_slope, constant + y * own_constant)
-        is_better = value > best
-        best, chosen = np.where(is_better, value, best), np.where(is_better, y, chosen)
-    return chosen, best
+        bend = -(np.diff(worth, axis=2) / length + slope[:, :, None]) / own_slope[:, :, None]
+    bends = (length > 0) & np.isfinite(bend) & (bend > 0)
+    bend = np.where(bends, bend, 0.0).reshape(size, -1)
+    taken = np.where(bends, np.abs(own_slope)[:, :, None] * length, 0.0).reshape(size, -1)
+    order = np.argsort(-bend, axis=1, kind="stable")
+    bend, taken = np.take_along_axis(bend, order, axis=1), np.take_along_axis(taken, order, axis=1)
+    # What is left of the restriction behind each bend, from the largest multiplier down.
+    least = np.minimum(own_slope * at[:, :, 0], own_slope * at[:, :, -1]).sum(axis=1) + own_constant
+    left = least[:, None] + np.cumsum(taken, axis=1)
+    place = np.maximum((left - taken <= 0).sum(axis=1) - 1, 0)
+    chosen = np.where(left[:, -1] <= 0, 0.0, bend[np.arange(size), place])
+    return chosen, _lagrangian(at, worth, slope + chosen[:, None] * own_slope, constant + chosen * own_constant)

@@ -43,8 +43,10 @@ class _Known:
     cutoff: float
 
 
-def prove_exactly(journal: Journal, budget: float, max_open: int = MAX_OPEN) -> bool:
-    """Let a solver prove a bound on the exact encoding within `budget` seconds, if no more units than that are open; whether they are not.
+def prove_exactly(journal: Journal, budget: float, max_open: int = MAX_OPEN, nodes: float = np.inf) -> bool:
+    """Let a solver prove a bound on the exact encoding within `budget` seconds and so many nodes, if no more units than that are open.
+
+    Gives whether they are not.
 
     The bound is certified in the journal, and every point that the solver meets is offered to it.
     """
@@ -61,7 +63,7 @@ def prove_exactly(journal: Journal, budget: float, max_open: int = MAX_OPEN) -> 
     backend = choose_solver(encoded.program, journal.arguments.options)
     if backend is None or not is_moderate(encoded.program):
         return False
-    _prove(journal, limited, encoded, backend, known, deadline)
+    _prove(journal, limited, encoded, backend, known, deadline, nodes)
     return True
 
 
@@ -105,7 +107,7 @@ def _box(limited: Limited, encoded: BigM) -> tuple[Array, Array]:
     return np.concatenate([limited.lb, program.lb[n:]]), np.concatenate([limited.ub, program.ub[n:]])
 
 
-def _prove(journal: Journal, limited: Limited, encoded: BigM, backend: Backend, known: _Known, deadline: float) -> None:
+def _prove(journal: Journal, limited: Limited, encoded: BigM, backend: Backend, known: _Known, deadline: float, nodes: float) -> None:
     """Solve, offer every point, certify what is proved."""
     options, n = journal.arguments.options, limited.lb.size
 
@@ -114,7 +116,7 @@ def _prove(journal: Journal, limited: Limited, encoded: BigM, backend: Backend, 
 
     def limits() -> Limits:
         left = journal.clock.limits(GAP_SHARE * options.gap_tol)
-        return replace(left, seconds=min(left.seconds, deadline - time.monotonic()), on_solution=offer)
+        return replace(left, seconds=min(left.seconds, deadline - time.monotonic()), nodes=nodes, on_solution=offer)
 
     start = encoded.values(known.point.x) if known.point is not None else None
     solution = solve_strictly(encoded.program, backend, options, limits(), start, journal.log.note)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dcembed.bounds.hint import Hint
+from dcembed.embedded.point import Point
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.region import runs_away
 from dcembed.engine.search.progress import Progress
+from dcembed.gap import relative_gap
 from dcembed.options import Options
 from dcembed.program.tightening import Box
 from dcembed.result import Status
 from dcembed.run.clock import Clock
+from dcembed.run.journal import AGREEMENT
 
 # After one of these no other start is worth its time.
 FINAL = (Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)
 # Starts of ours in a row that may end at a limit or with a failure before the search does.
 MAX_FAILED_STARTS = 8
+# Where a bound is asked for, so many starts in a row that agree with the best are enough: the time is better spent on the proof.
+NUM_AGREED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +58,17 @@ def find_ending(options: Options, progress: Progress, num_given: int, box: Box, 
         return Ending(progress.status, f"{_count(progress)}, as many as asked for")
     if options.search == "patient" and progress.patience.is_over:
         return Ending(progress.status, progress.patience.reason)
+    if options.search == "patient" and options.prove and _agree(outcomes[-NUM_AGREED:], progress.best):
+        return Ending(progress.status, f"{NUM_AGREED} starts in a row ended within {AGREEMENT:.1%} of the best")
     return None
+
+
+def _agree(outcomes: Sequence[Outcome], best: Point | None) -> bool:
+    """Whether all of enough starts ended at the best point, or as good as that."""
+    if best is None or len(outcomes) < NUM_AGREED:
+        return False
+    reached = [np.inf if outcome.best is None else outcome.best.objective for outcome in outcomes]
+    return all(relative_gap(best.objective, objective, sense=-1.0) <= AGREEMENT for objective in reached)
 
 
 def stop(options: Options, progress: Progress, status: Status) -> Ending:
