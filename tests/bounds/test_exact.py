@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+import dcembed
 from benchmarks.studies.integers import OPTIMA, build_case
 from bounds.small_problems import KINDS, best_point, draw
 from dcembed import Embedding, Program, Status
@@ -115,6 +116,13 @@ def test_what_big_m_proves_is_proved(name):
     assert result.status is Status.OPTIMAL
     if name in OPTIMA:
         assert result.objective == pytest.approx(OPTIMA[name], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_solve_proves_it_too(name):
+    result = dcembed.solve(*PROVED[name](), options=quiet(prove=True, time_limit=120.0))
+    assert result.status is Status.OPTIMAL
+    assert result.gap <= 1e-4
 
 
 def test_the_best_point_known_is_kept_and_improved():

@@ -180,3 +180,17 @@ def test_nothing_is_split_once_a_solver_has_closed_the_gap(monkeypatch):
     monkeypatch.setattr(certify_module, "prove_exactly", close)
     monkeypatch.setattr(certify_module, "branch", split)
     assert dcembed.solve(program, embedding, options=Options(prove=True, verbose=False)).status is Status.OPTIMAL
+
+
+def test_starts_that_agree_make_room_for_the_proof(monkeypatch):
+    monkeypatch.setattr("dcembed.engine.solve.attempt", lambda *arguments: None)
+    monkeypatch.setattr("dcembed.engine.solve.certify", lambda *arguments: None)
+    network = dcembed.build_mlp([[[1.0, 0.5], [0.5, 1.0]], [[1.0, 1.0]]], [None, None])
+    program = Program([-1.0, -1.5, 1.0], lb=[-1.0, -1.0, -9.0], ub=[1.0, 1.0, 9.0])
+    proving, searching = (
+        dcembed.solve(program, Embedding(network, [0, 1], [2]), options=Options(prove=prove, verbose=False, time_limit=600.0))
+        for prove in (True, False)
+    )
+    assert "8 starts in a row ended within 0.1%" in proving.reason
+    assert 8 <= proving.num_starts < searching.num_starts
+    assert proving.objective == pytest.approx(searching.objective)

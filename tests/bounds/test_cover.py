@@ -1,0 +1,85 @@
+"""Covers: the best multiplier of a restriction, points that end the work, inputs that only later stages look at."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dcembed import NetworkBuilder
+from dcembed.bounds.cover import Cover, _best_multiplier, _lagrangian, price_of
+from dcembed.bounds.pieces import Own, Piece
+from dcembed.network.network import evaluate
+from problems import random_mlp
+
+
+def _piece(network, low, high, step=None, limit=None):
+    """min f_0 over a box, with f_1 <= limit if there is one."""
+    size, outputs = low.size, network.num_outputs
+    rows = np.eye(outputs)[[1]] if limit is not None else np.zeros((0, outputs))
+    own = Own(np.zeros((rows.shape[0], size)), rows, np.full(rows.shape[0], limit or 0.0), np.arange(rows.shape[0]))
+    place = np.arange(size)
+    return Piece(
+        network,
+        np.zeros(size),
+        place,
+        place,
+        np.ones(size),
+        low,
+        high,
+        np.array([0]),
+        np.eye(outputs)[[0]],
+        own,
+        np.zeros(size) if step is None else np.array(step),
+    )
+
+
+def _cover(piece):
+    return Cover(piece, True, lambda: None), price_of(piece, np.zeros(piece.columns.size), np.ones(1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_multiplier_is_better_than_the_best(seed):
+    rng = np.random.default_rng(seed)
+    size, inputs, places = 30, int(rng.integers(1, 6)), int(rng.integers(2, 5))
+    steps = rng.random((size, inputs, places - 1)) * (rng.random((size, inputs, places - 1)) < 0.8)
+    at = np.cumsum(np.concatenate([rng.normal(size=(size, inputs, 1)), steps], axis=2), axis=2)
+    rise = np.sort(rng.normal(size=steps.shape), axis=2) * steps
+    worth = np.cumsum(np.concatenate([rng.normal(size=(size, inputs, 1)), rise], axis=2), axis=2)
+    slope, own_slope = rng.normal(size=(2, size, inputs))
+    own_slope[rng.random(own_slope.shape) < 0.2] = 0.0
+    constant, own_constant = rng.normal(size=(2, size))
+    can_hold = np.minimum(own_slope * at[:, :, 0], own_slope * at[:, :, -1]).sum(axis=1) + own_constant <= 0
+    _, best = _best_multiplier(at, worth, slope, constant, own_slope, own_constant)
+    for tried in np.concatenate([[0.0], rng.lognormal(sigma=2.0, size=200)]):
+        value = _lagrangian(at, worth, slope + tried * own_slope, constant + tried * own_constant)
+        assert (value <= best + 1e-9 * (1.0 + np.abs(best)))[can_hold].all()
+
+
+def test_inputs_are_split_that_only_a_later_stage_looks_at():
+    rng = np.random.default_rng(0)
+    builder = NetworkBuilder((3,))
+    squares = builder.linear(builder.input, np.array([[1.0, 0.0, 0.0]]), np.zeros(1))
+    first = builder.relu(squares)
+    joined = builder.concat([builder.input, first])
+    hidden = builder.relu(builder.linear(joined, rng.normal(size=(12, 4)) * [0.0, 3.0, 3.0, 1.0], rng.normal(size=12)))
+    network = builder.finish(builder.linear(hidden, rng.normal(size=(1, 12)), np.zeros(1)))
+    piece = _piece(network, np.array([-1.0, 0.0, 0.0]), np.ones(3), [0.0, 1.0, 1.0])
+    cover, price = _cover(piece)
+    least = cover.least(price, np.inf, 1e-3, 2000)
+    ends = np.array(np.meshgrid(np.linspace(-1, 1, 2001), [0, 1], [0, 1])).reshape(3, -1).T
+    best = evaluate(network, ends).min()
+    assert best - 2e-3 <= least <= best
+
+
+def test_points_of_a_part_of_the_box_end_the_work_there():
+    network = random_mlp(3, (2, 12, 2))
+    low, high = -np.ones(2), np.ones(2)
+    values = evaluate(network, np.random.default_rng(0).uniform(-1, 1, (4000, 2)))
+    piece = _piece(network, low, high, limit=float(np.median(values[:, 1])))
+    cover, price = _cover(piece)
+    cover.least(price, np.inf, 1e-4, 5000)
+    for part in ((low, np.array([0.37, 1.0])), (np.array([-0.4, -0.21]), high)):
+        before = cover.num_boxes
+        least = cover.least(price, np.inf, 1e-3, 5000, part)
+        assert cover.num_boxes - before < 2000
+        assert cover.best(price, part) - 1e-3 <= least <= cover.best(price, part) + 1e-3
