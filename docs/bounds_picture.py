@@ -16,20 +16,21 @@ BLUE, GREEN = "#1f5fa8", "#2e8b57"
 
 
 def run() -> dcembed.Result:
-    """The reactor of the examples: maximize the predicted margin less the costs."""
+    """Three reactors of the examples on one budget of heat, catalyst and impurity: maximize the predicted margins less the costs."""
     network = dcembed.load_network(ROOT / "examples" / "reactor.onnx")
+    # Temperatures, minutes, feeds, charges; margins, impurities.
     program = dcembed.Program(
-        cost=[-0.01, 0.0, -0.2, -0.95, 1.0, 0.0],
-        offset=3.3,
+        cost=np.repeat([-0.01, 0.0, -0.2, -0.95, 1.0, 0.0], 3),
+        offset=9.9,
         maximize=True,
-        rows=[[1.0, 0.0, 12.0, 0.0, 0.0, 0.0]],
-        row_ub=378.0,
-        lb=[330.0, 2.0, 0.5, 0.0, -np.inf, -np.inf],
-        ub=[375.0, 14.0, 2.0, 4.0, np.inf, 8.0],
-        integer=[3],
+        rows=np.repeat([[0.0, 0.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 12.0, 0.0, 0.0, 0.0]], 3, axis=1),
+        row_ub=[24.0, 4.0, 1134.0],
+        lb=np.repeat([330.0, 2.0, 0.5, 0.0, -np.inf, -np.inf], 3),
+        ub=np.repeat([375.0, 14.0, 2.0, 4.0, np.inf, np.inf], 3),
+        integer=[9, 10, 11],
     )
-    embedding = dcembed.Embedding(network, inputs=[0, 1, 2, 3], outputs=[4, 5])
-    return dcembed.solve(program, [embedding], options=dcembed.Options(time_limit=30, max_starts=2, prove=True))
+    embeddings = [dcembed.Embedding(network, inputs=[i, 3 + i, 6 + i, 9 + i], outputs=[12 + i, 15 + i]) for i in range(3)]
+    return dcembed.solve(program, embeddings, options=dcembed.Options(time_limit=15, prove=True))
 
 
 def draw(result: dcembed.Result) -> None:
@@ -43,11 +44,11 @@ def draw(result: dcembed.Result) -> None:
     axes.plot(grid, proved, color=GREEN, linewidth=2, label="bound: no feasible point is better")
     axes.plot(grid, found, color=BLUE, linewidth=2, label="best feasible point")
     axes.fill_between(grid, found, proved, color="#e6e9ed", label="gap: the optimum is in here")
-    axes.set(xlabel="seconds", ylabel="profit per hour (maximized)", xlim=(0.0, end), ylim=(-2.0, 18.0))
+    axes.set(xlabel="seconds", ylabel="profit per hour (maximized)", xlim=(0.0, end), ylim=(0.0, 16.0))
     axes.set_title(
-        f"The reactor: {result.status.name}, objective {result.objective:.4f}, bound {result.bound:.4f}", loc="left", fontsize=11
+        f"Three reactors: {result.status.name}, objective {result.objective:.4f}, bound {result.bound:.4f}", loc="left", fontsize=11
     )
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=110)
 

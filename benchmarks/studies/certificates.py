@@ -1,19 +1,24 @@
 """What is proved about the optimum, and how fast: `python -m benchmarks.studies.certificates [case ...]`.
 
-Every row is one `dcembed.solve` with `prove=True` in a process of its own, with one thread and the time limit of its row. Cases are chosen by
-the beginnings of their names, such as `pooling qp-64x3`; all but the half-hour ones are run by default. `--out` writes the table as markdown.
+Every row is one `dcembed.solve` with `prove=True` in a process of its own, with one thread and the time limit of its row; examples are run as
+they are. Cases are chosen by the beginnings of their names, such as `pooling qp-64x3`; all but the half-hour ones are run by default. `--out`
+writes the table as markdown.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import multiprocessing
 import os
+import runpy
 import time
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 from rich.console import Console
 from rich.table import Table
@@ -25,16 +30,20 @@ from benchmarks.problems.instance import Instance
 from benchmarks.problems.pooling import build_pooling
 from benchmarks.problems.qp import build_qp
 from benchmarks.problems.water import build_water
+from benchmarks.studies.integers import build_case
+from dcembed.run.journal import Journal
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SMALL = ("routing-3-2", "routing-5-0", "dispatch-2-1", "dispatch-3-1", "lots-2-0")
 TITLES = ("case", "limit", "status", "objective", "bound", "gap", "asked for", "seconds", "processor s", "starts that agree")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem, seconds for it, and what is asked for in words."""
+    """What gives a result, given the seconds for it, and what is asked for in words."""
 
     name: str
-    build: Callable[[], Instance]
+    solve: Callable[[float], dcembed.Result]
     time_limit: float
     asked: str
     is_long: bool = False
@@ -53,36 +62,70 @@ class Proved:
     agreement: str
 
 
+def solve_instance(build: Callable[[], Instance], time_limit: float) -> dcembed.Result:
+    """An instance, solved with a proof."""
+    instance = build()
+    options = dcembed.Options(time_limit=time_limit, prove=True, verbose=False)
+    return dcembed.solve(instance.program, instance.embeddings, start=instance.starts or None, options=options)
+
+
+def run_example(path: Path, time_limit: float) -> dcembed.Result:
+    """An example as it is, which has its own time limit; the result is the last one of its run."""
+    results: list[dcembed.Result] = []
+    measure = Journal.result
+
+    def keep(journal: Journal, *arguments: object, **keywords: object) -> dcembed.Result:
+        results.append(measure(journal, *arguments, **keywords))
+        return results[-1]
+
+    with mock.patch.object(Journal, "result", keep), redirect_stdout(io.StringIO()):
+        runpy.run_path(str(path), run_name="__main__")
+    return results[-1]
+
+
 def cases() -> Iterator[Case]:
     """All cases."""
+    yield from experiments()
+    for path in sorted(EXAMPLES.glob("*.py")):
+        if "prove=" in path.read_text(encoding="utf-8"):
+            yield Case(f"example-{path.stem}", partial(run_example, path), 10.0, "at most 1 % in 10 s")
+    for name in SMALL:
+        yield solved(f"small-{name}", partial(build_case, name), 60.0, "OPTIMAL")
+
+
+def solved(name: str, build: Callable[[], Instance], seconds: float, asked: str, is_long: bool = False) -> Case:
+    """The case of an instance."""
+    return Case(name, partial(solve_instance, build), seconds, asked, is_long)
+
+
+def experiments() -> Iterator[Case]:
+    """Instances of the experiments."""
     for m, seconds in (*((m, 3.0) for m in range(12, 18)), (46, 10.0), (100, 60.0)):
         pools = range(9) if m == 17 else range(1)
         for pool in pools:
-            yield Case(f"pooling-{m}-{pool}", partial(build_pooling, str(m), pool), 2 * seconds, f"OPTIMAL in {seconds:g} s")
+            yield solved(f"pooling-{m}-{pool}", partial(build_pooling, str(m), pool), 2 * seconds, f"OPTIMAL in {seconds:g} s")
     for widths in ((32, 32), (64, 64), (32, 32, 32)):
         name = "pooling-" + "x".join(map(str, widths))
-        yield Case(name, partial(deep_pooling, widths, 12, 0), 60.0, "at most 5 %")
+        yield solved(name, partial(deep_pooling, widths, 12, 0), 60.0, "at most 5 %")
     for size, seconds, share in (("16x3", 60.0, 0.5), ("64x3", 60.0, 0.5), ("64x6", 180.0, 2.0), ("256x3", 180.0, 2.0)):
         for trial in range(3):
-            yield Case(f"qp-{size}-{trial}", partial(build_qp, size, trial), seconds, f"at most {share:g} %")
+            yield solved(f"qp-{size}-{trial}", partial(build_qp, size, trial), seconds, f"at most {share:g} %")
     for cohort in range(3):
-        yield Case(f"water-25-{cohort}", partial(build_water, "25", cohort), 180.0, "at most 15 %")
-    yield Case("water-800-0", partial(build_water, "800", 0), 1800.0, "a bound below 150", is_long=True)
+        yield solved(f"water-25-{cohort}", partial(build_water, "25", cohort), 180.0, "at most 15 %")
+    yield solved("water-800-0", partial(build_water, "800", 0), 1800.0, "a bound below 150", is_long=True)
 
 
 def measure(name: str) -> Proved:
     """Run a case."""
     case = next(case for case in cases() if case.name == name)
-    instance = case.build()
-    began, busy = time.monotonic(), time.process_time()
-    options = dcembed.Options(time_limit=case.time_limit, prove=True, verbose=False)
-    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=options)
+    busy = time.process_time()
+    result = case.solve(case.time_limit)
     return Proved(
         result.status.name,
         result.objective,
         result.bound,
         result.gap,
-        time.monotonic() - began,
+        result.seconds,
         time.process_time() - busy,
         f"{result.agreement} of {result.num_starts}",
     )
