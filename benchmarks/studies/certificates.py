@@ -33,6 +33,7 @@ from benchmarks.problems.water import build_water
 from benchmarks.studies.integers import build_case
 from dcembed.run.journal import Journal
 
+HEAD = "# What is proved, and how fast\n\nOne thread each; `python -m benchmarks.studies.certificates`.\n\n"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = ("routing-3-2", "routing-5-0", "dispatch-2-1", "dispatch-3-1", "lots-2-0")
 TITLES = ("case", "limit", "status", "objective", "bound", "gap", "asked for", "seconds", "processor s", "starts that agree")
@@ -156,7 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
     console.print(table)
     if asked.out is not None:
         lines = [TITLES, tuple("---" for _ in TITLES), *rows]
-        asked.out.write_text("\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n", encoding="utf-8")
+        asked.out.write_text(HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
