@@ -66,3 +66,20 @@ def test_a_proof_finds_better_points_by_itself():
     result = dcembed.prove(program, embeddings, point=poor, options=Options(verbose=False, time_limit=20))
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(3.3, abs=1e-3)
+
+
+def test_what_a_restriction_misses_is_told_by_its_functions():
+    program, embeddings = _shared(2, 1.5)
+    # Both outputs in one row: f(u_0) + f(u_1) <= 0.5.
+    rows = np.vstack([program.rows.toarray(), [[0.0, 0.0, 1.0, 1.0]]])
+    limited = Program(program.cost, rows=rows, row_ub=[1.5, 0.5], lb=program.lb, ub=program.ub, maximize=True)
+    with opened(SimpleNamespace(program=limited, embeddings=embeddings), Options(verbose=False, prove=True), None) as (journal, here, _):
+        relaxation, n = here.bounder.relaxation, journal.embedded.host.num_columns
+        for u, missed in (([0.7, 0.7], 0.9), ([0.2, 0.1], 0.0)):
+            w = journal.embedded.lower(np.concatenate([u, np.zeros(2)]))[:n]
+            excess = relaxation.excess(w, relaxation.values(w))
+            # Bounds of the outputs are restrictions, too, and hold.
+            of_row = relaxation.measurement == relaxation.measurement[int(excess.argmax())]
+            assert excess[of_row] == pytest.approx(missed)
+            assert (excess[~of_row] == 0.0).all()
+            assert np.count_nonzero(excess) == (2 if missed else 0)

@@ -45,8 +45,8 @@ CHUNK, CHUNK_SHARE = 8, 0.125
 SMOOTH = 0.3
 # Each function of a restriction with others in it is limited first, in pieces up to so many kinds: by so many boxes, to this share of its width.
 MAX_KINDS, LIMIT_BOXES, LIMIT_SHARE = 40, 1000, 0.01
-# What a piece pays for leaving the mixtures of its points, in relation to the gap.
-PENALTY = 10.0
+# Pieces up to which they are mixed, and cut in boxes; what a piece pays for leaving the mixtures of its points, in relation to the gap.
+MAX_PIECES, PENALTY = 40, 10.0
 # Half the width, as a share of it, of the box in which the planes of a relaxation are its tangents at a point.
 TANGENT_SHARE = 1e-7
 
@@ -98,21 +98,44 @@ def cut_hull(
             share, max_boxes = STRICTER * share, MORE_BOXES * max_boxes
         if bounder.num_added == num_cuts or num_idle >= PATIENCE:
             return
-        # The multipliers of a curved host are right for most rows that matter, and cheaper.
-        mixed = _mixed(here, bounder, cutoff() - best.bound) if num_idle or here.relaxation.quadratic is None else None
+        room = cutoff() - best.bound
+        mixed = mixed_within(here, bounder, root.box, room) if _can_mix(here, room, num_idle > 0) else None
         fresh = find_prices(owners, bounder.last) if mixed is None else mixed.prices
         best = best if mixed is None else replace(best, guess=mixed.guess)
         smooth = 0.0 if num_idle or mixed is not None else SMOOTH
         prices = [new.mixed(old, smooth) for new, old in zip(fresh, prices, strict=True)]
 
 
-def _mixed(here: Hull, bounder: Bounder, room: float) -> Mixed | None:
-    """Those of mixtures, where pieces are few and none has a switch."""
-    if not 0 < room < np.inf or len(here.pieces) > MAX_KINDS or any(piece.own.switch >= 0 for piece in here.pieces):
-        return None
+def mixed_within(here: Hull, bounder: Bounder, box: Box, room: float) -> Mixed | None:
+    """Prices of mixtures in a box, of the pieces that have no switch or whose switch is settled there; `room` is left to the cutoff."""
     best = here.best()
-    mixtures = [mix(number, piece, here.cover(piece, True), best) for number, piece in enumerate(here.pieces)]
+    mixtures = [
+        mix(number, piece.within(box), here.cover(piece, is_on(piece, box)), best)
+        for number, piece in enumerate(here.pieces)
+        if is_settled(piece, box)
+    ]
     return find_mixed_prices(here.owners, bounder, mixtures, PENALTY * room)
+
+
+def is_on(piece: Piece, box: Box) -> bool:
+    """Whether the own restrictions of a piece hold everywhere in a box."""
+    own = piece.own
+    return bool(own.switch < 0 or box.lb[own.switch] == own.on == box.ub[own.switch])
+
+
+def is_settled(piece: Piece, box: Box) -> bool:
+    """Whether they hold everywhere in a box, or nowhere."""
+    return bool(piece.own.switch < 0 or box.lb[piece.own.switch] == box.ub[piece.own.switch])
+
+
+def _can_mix(here: Hull, room: float, is_idle: bool) -> bool:
+    """Whether mixtures are worth their time: pieces are few, none has a switch, and other prices fail.
+
+    The multipliers of a curved host are right for most rows that matter, and cheaper.
+    """
+    if not 0 < room < np.inf or len(here.pieces) > MAX_PIECES or any(piece.own.switch >= 0 for piece in here.pieces):
+        return False
+    return is_idle or here.relaxation.quadratic is None
 
 
 def _cut_round(
