@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -28,6 +29,9 @@ PROOF_SHARE, PROOF_SECONDS = 1.0, 1.0
 
 # What solvers take for a whole number.
 LARGEST = 2**31 - 1
+
+# Processes at most: more than this is a mistake.
+MAX_WORKERS = 4096
 
 # Starts of a search that is one pass.
 NUM_STARTS = 5
@@ -123,6 +127,13 @@ class Options:
         Options of that solver by its own names.
     threads
         Threads the solver may use, at most as many as there are processors. PIQP and SCIP use one whatever is asked for; the log says so.
+    workers
+        Processes that starts, prices of blocks and bounds are computed in beside this one; they are begun when a run takes longer than
+        they do, and end with it. 1 does everything here. With search="converge" the answer does not depend on it. With an `executor`, how
+        many tasks it is given at a time; None is as many as it has processes, as far as it says.
+    executor
+        A `concurrent.futures.Executor` that does the same in place of processes of our own: `dcembed.Workers`, which many runs share, a
+        `ProcessPoolExecutor`, that of a Dask client (`client.get_executor()`), of mpi4py. It is left open.
     seed
         Seed of the solver and of random starts. The same seed gives the same trace.
     callback
@@ -153,6 +164,8 @@ class Options:
     solver: str | None = None
     solver_options: Mapping[str, object] = field(default_factory=dict)
     threads: int = 1
+    workers: int | None = None
+    executor: Executor | None = None
     seed: int = 0
     callback: Callable[[Iteration], bool | None] | None = None
     stop: Stop | None = None
@@ -186,6 +199,10 @@ class Options:
         is_mapping = isinstance(self.solver_options, Mapping) and all(isinstance(name, str) for name in self.solver_options)
         _require(self, "solver_options", is_mapping, "a mapping of option names to values")
         _require(self, "threads", _is_whole(self.threads) and self.threads >= 1, "a whole number, at least 1")
+        counted = self.workers is None or (_is_whole(self.workers) and 1 <= self.workers <= MAX_WORKERS)
+        _require(self, "workers", counted, f"a whole number from 1 to {MAX_WORKERS}, or None")
+        submits = self.executor is None or callable(getattr(self.executor, "submit", None))
+        _require(self, "executor", submits, "a concurrent.futures.Executor, or None")
         _require(self, "seed", _is_whole(self.seed) and self.seed >= 0, "a whole number, at least 0")
         for name in ("max_iterations", "threads", "seed"):
             _require(self, name, getattr(self, name) <= LARGEST, f"a whole number up to {LARGEST}")

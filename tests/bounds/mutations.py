@@ -14,6 +14,7 @@ from rich.table import Table
 
 from dcembed.bounds import (
     box_cuts,
+    box_parts,
     boxes,
     certify,
     cover,
@@ -355,7 +356,7 @@ MUTATIONS = (
     Mutation("cuts in boxes: kept for other boxes", tree, "solve_box", _kept_cuts, ("boxes",)),
     Mutation("covers: prices without their kinks", cover, "_candidates", _ends_alone, ("rows",), ("affine inputs",)),
     Mutation("pieces: own restrictions too narrow", pieces, "_own", _narrow_own, ("rows",)),
-    Mutation("covers: planes with the wrong sign", input_boxes, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
+    Mutation("covers: planes with the wrong sign", box_parts, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
     Mutation("covers: half of the halves lost", cover.Cover, "_halves", lambda right: lambda self, b: _first_half(right(self, b)), SMOOTH),
     Mutation(
         "pieces by encodings: a tenth too high",

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from dcembed import NetworkBuilder
+from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.cover import Cover, _best_multiplier, _lagrangian, price_of
 from dcembed.bounds.pieces import Own, Piece
+from dcembed.crew.crew import Crew
 from dcembed.network.network import evaluate
+from dcembed.run.clock import Clock
 from problems import random_mlp
 
 
@@ -34,7 +37,7 @@ def _piece(network, low, high, step=None, limit=None):
 
 
 def _cover(piece):
-    return Cover(piece, True, lambda: None), price_of(piece, np.zeros(piece.columns.size), np.ones(1))
+    return Cover(piece, True, Builder(Crew(), Clock(np.inf), lambda: None)), price_of(piece, np.zeros(piece.columns.size), np.ones(1))
 
 
 @pytest.mark.parametrize("seed", range(20))

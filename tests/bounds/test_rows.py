@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from dcembed import Options
+from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.cover import Cover, price_of
 from dcembed.bounds.pieces import find_pieces
+from dcembed.crew.crew import Crew
 from dcembed.network.network import evaluate
+from dcembed.run.clock import Clock
 
 from .random_problems import draw
 from .steps import opened, violated_rows
@@ -37,6 +40,6 @@ def test_the_least_over_a_cover_is_below_every_point(seed):
             value = w @ columns + predictions @ (piece.weights.T @ functions)
             holds = (u @ piece.own.slope.T + predictions @ piece.own.weights.T <= piece.own.rhs).all(axis=1)
             for is_restricted in (False, True):
-                least = Cover(piece, is_restricted, lambda: None).least(price_of(piece, columns, functions), np.inf, 1e-3, 200)
+                least = Cover(piece, is_restricted, Builder(Crew(), Clock(np.inf), lambda: None)).least(price_of(piece, columns, functions), np.inf, 1e-3, 200)
                 lowest = value[holds].min(initial=np.inf) if is_restricted else value.min()
                 assert least <= lowest + 1e-9 * (1.0 + abs(lowest) if np.isfinite(lowest) else 1.0)

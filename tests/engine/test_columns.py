@@ -12,6 +12,8 @@ from scipy.optimize import linprog
 
 import dcembed
 from block_problems import Case, block_case, shifted
+from dcembed.crew.crew import Crew
+from dcembed.crew.task import Shared
 from dcembed.embedded.blocks import find_blocks
 from dcembed.embedded.point import measure_point
 from dcembed.engine.columns import generator
@@ -46,7 +48,7 @@ def task_of(case: Case) -> Task:
     layout = layout_of(case)
     problem = build_problem(layout.embedded, dcembed.Options(verbose=False))
     nothing = np.clip(np.zeros(layout.blocks.block.size), layout.box.lb, layout.box.ub)
-    return Task(problem, layout, find_choices(layout), with_predictions(layout.embedded, nothing))
+    return Task(Shared(problem), layout, find_choices(layout), with_predictions(layout.embedded, nothing))
 
 
 def draw_point(layout: Layout, seed: int) -> np.ndarray:
@@ -115,7 +117,7 @@ def test_recombined_points_are_feasible_whenever_their_pieces_are(seed, link):
     task = task_of(block_case(seed % 20, 9, link, permuted=True))
     layout, state, rng = task.layout, begin(task), np.random.default_rng(seed)
     for _ in range(3):
-        state = price(task, state, state.prices, rng, Clock(np.inf))
+        state = price(task, state, state.prices, rng, Crew(), Clock(np.inf))
     numbers = np.array([rng.choice(np.append(np.flatnonzero(state.pool.block == block), -1)) for block in range(layout.num_blocks)])
     held = measure_pieces(layout, task.nothing).violation <= task.tolerance
     w = put_points(layout, state.pool, numbers, task.nothing)
@@ -132,7 +134,7 @@ def test_the_master_combines_pieces_to_a_point_that_holds(link):
     task = task_of(block_case(5, 10, link))
     state, rng, clock = begin(task), np.random.default_rng(0), Clock(np.inf)
     for _ in range(6):
-        state = relax(task, price(task, state, state.prices, rng, clock), clock)
+        state = relax(task, price(task, state, state.prices, rng, Crew(), clock), clock)
     w = recombine(task, state, None, Kind.STRICT, Limits())
     assert w is not None
     point = measure_point(task.layout.embedded, w)
@@ -144,7 +146,7 @@ def test_the_relaxed_master_never_loses_what_it_has():
     task = task_of(block_case(7, 12))
     state, rng, clock, values = begin(task), np.random.default_rng(0), Clock(np.inf), []
     for _ in range(8):
-        state = relax(task, price(task, state, state.prices, rng, clock), clock)
+        state = relax(task, price(task, state, state.prices, rng, Crew(), clock), clock)
         values.append(state.value)
     assert all(later <= earlier + 1e-6 for earlier, later in itertools.pairwise(values))
 
@@ -238,7 +240,7 @@ def test_with_very_many_blocks_prices_come_from_a_sample(monkeypatch):
         task, clock, rng = task_of(case), Clock(np.inf), np.random.default_rng(1)
         state = begin(task)
         for _ in range(9):
-            state = relax(task, price(task, state, state.prices, rng, clock), clock)
+            state = relax(task, price(task, state, state.prices, rng, Crew(), clock), clock)
         assert task.is_sampled == (limit == 40)
         w = recombine(task, state, None, Kind.QUICK, Limits())
         point = measure_point(task.layout.embedded, w)

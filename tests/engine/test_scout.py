@@ -11,10 +11,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import dcembed
-from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, build_mlp
+from dcembed import ConeConstraint, Embedding, Options, Program, QuadraticConstraint, build_mlp
+from dcembed.crew.crew import Crew
+from dcembed.crew.task import Shared
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.embedded.verify import measure_host
+from dcembed.engine.problem import build_problem
 from dcembed.engine.scouting import linked
 from dcembed.engine.scouting.choice import find_neighbours, find_valleys
 from dcembed.engine.scouting.descent import descend
@@ -49,7 +52,8 @@ def space_of(program: Program, embedding: Embedding) -> Space:
 
 def scout_of(space: Space, seed: int = 0) -> Scout:
     solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
-    return Scout(space, solver, seed, 1e-5, Clock(np.inf))
+    problem = build_problem(space.embedded, Options(seed=seed, verbose=False))
+    return Scout(Shared(problem), solver, Crew(), Clock(np.inf))
 
 
 def starts_of(space: Space, number: int, seed: int = 0) -> list[np.ndarray]:

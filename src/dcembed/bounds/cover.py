@@ -6,13 +6,13 @@ with the least bounds are halved until that is good enough. A cover outlives its
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.bounds.input_boxes import MARGIN, Boxes, Pile, Sides, build_boxes, clipped, least_values
+from dcembed.bounds.box_parts import Builder
+from dcembed.bounds.input_boxes import MARGIN, Boxes, Pile, Sides, clipped, least_values
 from dcembed.bounds.pieces import Piece
 from dcembed.network.network import evaluate
 
@@ -72,10 +72,10 @@ def price_of(piece: Piece, columns: Array, functions: Array) -> Price:
 class Cover:
     """Boxes that cover the set of a piece, and points in it."""
 
-    def __init__(self, piece: Piece, is_restricted: bool, check: Callable[[], None]) -> None:
-        self.piece, self.is_restricted, self._check = piece, is_restricted and piece.own.rhs.size > 0, check
+    def __init__(self, piece: Piece, is_restricted: bool, builder: Builder) -> None:
+        self.piece, self.is_restricted, self._builder = piece, is_restricted and piece.own.rhs.size > 0, builder
         low, high = piece.box
-        whole = build_boxes(piece, low[None], high[None], check)
+        whole = builder.build(piece, low[None], high[None])
         self._near = NEAR * np.maximum(-least_values(whole)[0], 0.0)
         self._pile = Pile(self._kept(whole))
         self.points = np.zeros((0, low.size))
@@ -112,7 +112,7 @@ class Cover:
             lowest = float(value.min(initial=np.inf))
             if lowest >= enough or self.num_boxes >= until:
                 return lowest
-            self._check()
+            self._builder.check()
             num_low = int((value < enough).sum())
             number = min(num_low, max(BATCH, min(MAX_BATCH, int(BATCH_SHARE * num_low))))
             chosen = np.argpartition(value, number - 1)[:number]
@@ -138,7 +138,7 @@ class Cover:
         first[row, along], second[row, along] = self._ends(middle, along)
         low, high = np.concatenate([boxes.low, second]), np.concatenate([first, boxes.high])
         self.num_boxes += low.shape[0]
-        return self._kept(build_boxes(self.piece, low, high, self._check))
+        return self._kept(self._builder.build(self.piece, low, high))
 
     def _ends(self, middle: Array, along: Array) -> tuple[Array, Array]:
         """Where the first halves end and the second begin: at values that an input can have, where an integer feeds it."""

@@ -7,12 +7,13 @@ set of the piece is a cut that the optimum violates unless it is right already; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.boxes import Bounder, Multiplied, Solved
 from dcembed.bounds.cover import Cover, price_of
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
@@ -21,6 +22,10 @@ from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
 from dcembed.bounds.pieces import Piece, find_pieces
 from dcembed.bounds.prices import Owners, Prices, find_prices
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows
+from dcembed.crew.crew import Crew
+from dcembed.crew.task import Shared
+from dcembed.crew.watch import Watch
+from dcembed.options import Options
 from dcembed.program.tightening import Box
 from dcembed.run.clock import Clock
 from dcembed.run.journal import Journal
@@ -54,8 +59,9 @@ TANGENT_SHARE = 1e-7
 class Hull:
     """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are; `best()` is the best point known."""
 
-    def __init__(self, relaxation: Relaxation, clock: Clock, best: Callable[[], Array | None] = lambda: None) -> None:
-        self.relaxation, self.clock, self.best = relaxation, clock, best
+    def __init__(self, relaxation: Relaxation, clock: Clock, crew: Crew, best: Callable[[], Array | None] = lambda: None) -> None:
+        self.relaxation, self.clock, self.crew, self.best = relaxation, clock, crew, best
+        self._builder = Builder(crew, clock, clock.check)
         self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
         self.owners = Owners(relaxation, self.pieces)
         self._covers: dict[tuple[object, ...], Cover] = {}
@@ -64,7 +70,7 @@ class Hull:
         """The cover of the set of a piece, or of its inputs alone."""
         key = (is_restricted, *piece.key)
         if key not in self._covers:
-            self._covers[key] = Cover(piece, is_restricted, self.clock.check)
+            self._covers[key] = Cover(piece, is_restricted, self._builder)
         return self._covers[key]
 
 
@@ -147,11 +153,8 @@ def _cut_round(
     step = max(CHUNK, int(CHUNK_SHARE * len(paid)))
     share = sizes**SPREAD / max((sizes[paid] ** SPREAD).sum(), 1e-300)
     for first in range(0, len(paid), step):
-        cuts = [
-            (number, cut)
-            for number in paid[first : first + step]
-            if (cut := _cut(here, here.pieces[number], prices[number], share[number] * tolerance, max_boxes, journal)) is not None
-        ]
+        some = [Paid(number, here.pieces[number], prices[number], share[number] * tolerance) for number in paid[first : first + step]]
+        cuts = [(each.number, cut) for each, cut in zip(some, _cuts(here, some, max_boxes, journal), strict=True) if cut is not None]
         if cuts:
             yield cuts
 
@@ -215,29 +218,92 @@ def _tolerance(journal: Journal, bound: float, share: float) -> float:
     return max(least, share * (gap if np.isfinite(gap) else size))
 
 
-def _cut(here: Hull, piece: Piece, prices: Prices, tolerance: float, max_boxes: int, journal: Journal) -> Rows | None:
-    """columns'w + functions'eta >= least, or between two least values by the switch of the piece."""
-    if piece.own.switch < 0:
-        return cut_row(here.relaxation, piece, prices, _least(here, piece, prices, np.inf, tolerance, max_boxes, journal), 0.0)
-    if prices.switch >= 0:
+@dataclass(frozen=True, eq=False)
+class Paid:
+    """A piece, by its number, at prices whose least value is wanted to a tolerance."""
+
+    number: int
+    piece: Piece
+    prices: Prices
+    tolerance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What boxes say of a piece.
+
+    Parameters
+    ----------
+    free
+        The least price without its own restrictions, where it has a switch; else 0.
+    least
+        The least price with them, as far as boxes know.
+    most
+        No more than this matters, or is possible.
+    """
+
+    free: float
+    least: float
+    most: float
+
+
+def _cuts(here: Hull, some: Sequence[Paid], max_boxes: int, journal: Journal) -> list[Rows | None]:
+    """columns'w + functions'eta >= least of some pieces, or between two least values by their switches; None for nothing.
+
+    Boxes go first; where they are too many, the exact encodings of all of these pieces are solved at a time.
+    """
+    looked = [_look(here, each, max_boxes) for each in some]
+    unclear = [number for number, (each, found) in enumerate(zip(some, looked, strict=True)) if _is_unclear(each, found)]
+    questions = [(some[number].piece, some[number].prices, looked[number].most) for number in unclear]  # type: ignore[union-attr]
+    answers = here.crew.map(least_of_encoding, Shared(_plain(journal.arguments.options)), questions, here.clock)
+    exact = dict(zip(unclear, answers, strict=True))
+    return [_cut(here, each, found, exact.get(number, -np.inf)) for number, (each, found) in enumerate(zip(some, looked, strict=True))]
+
+
+def _look(here: Hull, paid: Paid, max_boxes: int) -> Looked | None:
+    """What boxes say; None where a cut would say nothing."""
+    piece, prices, tolerance = paid.piece, paid.prices, paid.tolerance
+    price, has_switch = price_of(piece, prices.columns, prices.functions), piece.own.switch >= 0
+    if has_switch and prices.switch >= 0:
         return None
-    price = price_of(piece, prices.columns, prices.functions)
-    free = here.cover(piece, False).least(price, np.inf, tolerance, max_boxes)
+    free = here.cover(piece, False).least(price, np.inf, tolerance, max_boxes) if has_switch else 0.0
     # Beyond its price nobody switches on.
-    least = _least(here, piece, prices, free - prices.switch, tolerance, max_boxes, journal)
-    return cut_row(here.relaxation, piece, prices, free, min(least, free + 1e3 * abs(prices.switch)) - free)
+    target = free - prices.switch if has_switch else np.inf
+    cover = here.cover(piece, True)
+    least = cover.least(price, target, tolerance, SCREENING if _can_encode(piece) else max_boxes)
+    return Looked(free, least, min(target, cover.best(price)))
 
 
-def _least(here: Hull, piece: Piece, prices: Prices, target: float, tolerance: float, max_boxes: int, journal: Journal) -> float:
-    """The least price over the set of a piece: by boxes, and by its exact encoding where they are too many."""
-    cover, price = here.cover(piece, True), price_of(piece, prices.columns, prices.functions)
-    can_encode = is_encodable(piece) and np.unique(piece.place).size >= MANY_INPUTS
-    least = cover.least(price, target, tolerance, SCREENING if can_encode else max_boxes)
-    most = min(target, cover.best(price))
-    if not can_encode or least >= most - tolerance or not np.isfinite(most):
-        return least
-    exact = least_exactly(piece, prices.columns, np.maximum(prices.functions, 0.0), most, journal.arguments.options, here.clock)
-    return max(least, exact)
+def _can_encode(piece: Piece) -> bool:
+    return is_encodable(piece) and np.unique(piece.place).size >= MANY_INPUTS
+
+
+def _is_unclear(paid: Paid, looked: Looked | None) -> bool:
+    """Whether boxes were too many, and the piece has an exact encoding."""
+    if looked is None or not _can_encode(paid.piece):
+        return False
+    return bool(looked.least < looked.most - paid.tolerance and np.isfinite(looked.most))
+
+
+def least_of_encoding(options: Options, watch: Watch, piece: Piece, prices: Prices, most: float) -> float:
+    """The least price over the set of a piece by its exact encoding."""
+    clock = Clock(watch.left, watch)
+    return least_exactly(piece, prices.columns, np.maximum(prices.functions, 0.0), most, options, clock)
+
+
+def _plain(options: Options) -> Options:
+    """The options without what belongs to this process."""
+    return replace(options, callback=None, stop=None, executor=None)
+
+
+def _cut(here: Hull, paid: Paid, looked: Looked | None, exact: float) -> Rows | None:
+    """The cut of a piece whose least price is known."""
+    if looked is None:
+        return None
+    piece, prices, least = paid.piece, paid.prices, max(looked.least, exact)
+    if piece.own.switch < 0:
+        return cut_row(here.relaxation, piece, prices, least, 0.0)
+    return cut_row(here.relaxation, piece, prices, looked.free, min(least, looked.free + 1e3 * abs(prices.switch)) - looked.free)
 
 
 def cut_row(relaxation: Relaxation, piece: Piece, prices: Prices, least: float, rise: float) -> Rows | None:

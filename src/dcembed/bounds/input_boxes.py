@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.bounds.pieces import Piece
-from dcembed.network.planes import lower_planes
+from dcembed.network.planes import Planes
 
 # Lower and upper ends of a box, shapes (n_in,).
 Sides = tuple[Array, Array]
@@ -86,12 +85,9 @@ def _write(room: Boxes, places: Array | slice, boxes: Boxes) -> None:
         getattr(room, name)[places] = getattr(boxes, name)
 
 
-def build_boxes(piece: Piece, low: Array, high: Array, check: Callable[[], None]) -> Boxes:
-    """Boxes with their planes."""
-    size, own = low.shape[0], piece.own
-    together = np.concatenate([piece.weights, own.weights])
-    planes = lower_planes(piece.network, np.broadcast_to(together, (size, *together.shape)), low, high, check=check)
-    k = piece.weights.shape[0]
+def with_planes(piece: Piece, low: Array, high: Array, planes: Planes) -> Boxes:
+    """Boxes with the planes below the functions of a piece and below what its own restrictions have of the network, in this order."""
+    k, own = piece.weights.shape[0], piece.own
     return Boxes(low, high, planes.slope[:, :k], planes.constant[:, :k], planes.slope[:, k:] + own.slope, planes.constant[:, k:] - own.rhs)
 
 

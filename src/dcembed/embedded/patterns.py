@@ -64,7 +64,7 @@ def slope_pattern(networks: Sequence[MeasuredNetwork], shape: tuple[int, int]) -
         source = row_numbers(maps)
         measurement = measured.parts.measurement[source // measured.network.num_inputs]
         terms.append((measurement, maps.indices, source, maps.data))
-    return _join(terms, shape)
+    return join(terms, shape)
 
 
 def curvature_pattern(networks: Sequence[MeasuredNetwork], num_columns: int) -> Pattern:
@@ -79,7 +79,7 @@ def curvature_pattern(networks: Sequence[MeasuredNetwork], num_columns: int) -> 
         left, right = _pairs(entries)
         source = row[left] * size + row[right] % size
         terms.append((maps.indices[left], maps.indices[right], source, maps.data[left] * maps.data[right]))
-    return _join(terms, (num_columns, num_columns))
+    return join(terms, (num_columns, num_columns))
 
 
 def num_pairs(measured: MeasuredNetwork) -> int:
@@ -104,7 +104,7 @@ def _pairs(first: Array) -> tuple[Array, Array]:
     return left, np.repeat(np.repeat(first[:-1], counts), repeats) + run
 
 
-def _join(terms: Sequence[tuple[Array, Array, Array, Array]], shape: tuple[int, int]) -> Pattern:
+def join(terms: Sequence[tuple[Array, Array, Array, Array]], shape: tuple[int, int]) -> Pattern:
     """One pattern for terms that are given by their rows, columns, sources and coefficients, network by network."""
     keys = [np.zeros(0, dtype=np.int64), *(row.astype(np.int64) * shape[1] + column for row, column, _, _ in terms)]
     filled, place = np.unique(np.concatenate(keys), return_inverse=True)

@@ -9,6 +9,7 @@ from functools import partial
 from dcembed.arrays import Array
 from dcembed.bounds.certify import certify
 from dcembed.bounds.hint import Hint
+from dcembed.crew.task import Shared
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.columns.columns import open_columns
 from dcembed.engine.improve import improve
@@ -83,7 +84,7 @@ def _same(one: Sequence[Embedding], other: Sequence[Embedding]) -> bool:
 
 def _learn(problem: Problem, journal: Journal) -> Hint | None:
     """Prices of the rows that tie blocks together, and points of blocks, where the problem falls apart."""
-    columns = open_columns(problem, journal, tuple(map(journal.embedded.lower, journal.arguments.starts)))
+    columns = open_columns(Shared(problem), journal, tuple(map(journal.embedded.lower, journal.arguments.starts)))
     if columns is None:
         return None
     columns.next()

@@ -95,6 +95,11 @@ class Steps:
         self.start, self.number, self.is_probe, self.is_on_foot = start, taken, is_probe, is_on_foot
         self._limit = limit
 
+    @property
+    def left(self) -> int:
+        """How many there may be."""
+        return self._limit - self.number
+
     def __iter__(self) -> Iterator[int]:
         """Further numbers, as long as there are any."""
         while self.number < self._limit:

@@ -50,6 +50,11 @@ class Clock:
         return self.seconds >= self._time_limit
 
     @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return max(0.0, self._time_limit - self.seconds)
+
+    @property
     def is_stopped(self) -> bool:
         """Whether somebody asked to stop."""
         return self._stop.is_set() or (self._asked is not None and self._asked.is_set())
@@ -77,7 +82,7 @@ class Clock:
 
     def limits(self, gap: float = Limits.gap) -> Limits:
         """What is left, for a solver."""
-        return Limits(max(0.0, self._time_limit - self.seconds), lambda: self.is_stopped, gap)
+        return Limits(self.left, lambda: self.is_stopped, gap)
 
 
 _running: set[Clock] = set()

@@ -6,12 +6,13 @@ and of each step it has made. The engine asks it for nothing but the time, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dcembed.crew.crew import Crew, open_crew
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_plainly
@@ -66,6 +67,8 @@ class Journal:
         self.arguments, self.embedded, self.clock = arguments, embedded, clock
         self.log = RunLog(arguments.options.verbose, with_bounds=arguments.options.prove is not False)
         self.incumbent = Incumbent(arguments.options.feasibility_tol)
+        # Who does work that is independent of other work: nobody but this process, unless the run has others.
+        self.crew = Crew()
         self.history: list[Iteration] = []
         # (seconds, bound) of every improvement of the bound.
         self.bounds: list[tuple[float, float]] = []
@@ -113,6 +116,8 @@ class Journal:
         if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
             point = measure_plainly(self.embedded, settle(self.embedded, point))
         self.incumbent.offer(point, self.clock.seconds)
+        if self.incumbent.is_feasible and self.incumbent.point is not None:
+            self.crew.exchange.tell(self.incumbent.point.objective)
 
     @property
     def num_starts(self) -> int:
@@ -180,6 +185,18 @@ class Journal:
             best=self._best,
             point=self.incumbent.points[-1] if self.incumbent.points else None,
         )
+        self._write(record)
+
+    def take_over(self, history: Iterable[Iteration], notes: Iterable[str], begun: float) -> None:
+        """The steps that another process has made, all being minimized there, and what it has to say; `begun` is when it began."""
+        for note in notes:
+            self.log.note(note)
+        for record in history:
+            seconds, objective = begun + record.seconds, self._sense * record.objective
+            point = self.incumbent.points[-1] if self.incumbent.points else None
+            self._write(replace(record, seconds=seconds, objective=objective, is_incumbent=self._has_news(), best=self._best, point=point))
+
+    def _write(self, record: Iteration) -> None:
         self.history.append(record)
         self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
@@ -259,8 +276,10 @@ def open_journal(arguments: Arguments, with_switches: bool = False) -> Iterator[
     clock = Clock(arguments.options.time_limit, arguments.options.stop)
     with hear_interrupts(clock):
         journal = Journal(arguments, _eliminated(arguments, with_switches, clock), clock)
+        options = arguments.options
         try:
-            yield journal
+            with open_crew(options.workers, options.executor, journal.log.note) as journal.crew:
+                yield journal
         except BaseException as error:
             if not hasattr(error, "result"):
                 error.result = journal.result(Status.INTERRUPTED, reason=f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]

@@ -1,38 +1,25 @@
 """Processes of their own for solvers that cannot be stopped from outside: they can be ended at any time.
 
 A process is kept when its session is closed and serves the next one, since a fresh one takes most of a second to import what it needs.
-It imports from where this process does, the current folder last, and hears none of the environment variables for Python. Where no
-process can be started, problems are solved here.
+Where no process can be started, problems are solved here.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import queue
 import subprocess
-import sys
 import threading
-from pathlib import Path
 
+from dcembed import children
+from dcembed.children import command
 from dcembed.solvers.base import SolverFailure
 from dcembed.solvers.messages import Message, read, write
 
 # Processes that wait for further sessions; a run has a few sessions open at a time.
 MAX_IDLE = 3
-
-# The package without what its front door imports: a solver needs half of that, and so half the time to start.
-_START = """
-import json, sys, types
-sys.path[:] = json.loads(sys.argv[1])
-package = sys.modules["dcembed"] = types.ModuleType("dcembed")
-package.__path__ = [sys.argv[2]]
-from dcembed.solvers.worker import serve
-serve()
-"""
-
 
 class Worker:
     """A process that serves one session at a time. Whoever asks never waits for it: threads write and read."""
@@ -41,7 +28,7 @@ class Worker:
         self._owner = os.getpid()
         self._has_begun = False
         # In a session of its own the process does not hear the Ctrl-C meant for this one.
-        self._process = subprocess.Popen(_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
+        self._process = subprocess.Popen(command("dcembed.solvers.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
         self._outgoing: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._incoming: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._write_all, self._read_all)]
@@ -118,8 +105,8 @@ _obstacles: list[str] = []
 
 
 def can_start() -> bool:
-    """Whether this process can start others; a program that Python is frozen into starts nothing but itself."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False) and not _obstacles
+    """Whether this process can start others, as far as is known."""
+    return children.can_start() and not _obstacles
 
 
 def give_up(why: str) -> None:
@@ -175,15 +162,3 @@ def _leave_to_the_parent() -> None:
 atexit.register(end_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_to_the_parent)
-
-
-def _command() -> list[str]:
-    """An isolated Python (-I) that finds what this one finds; what happens to lie in the current folder stands behind everything else."""
-    paths = sorted((path for path in sys.path if Path(path).is_absolute()), key=_is_current)
-    return [sys.executable, "-I", "-c", _START, json.dumps(paths), str(Path(__file__).parents[1])]
-
-
-def _is_current(path: str) -> bool:
-    with contextlib.suppress(OSError):
-        return Path(path).samefile(Path.cwd())
-    return False

@@ -12,6 +12,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.bounds.hint import Hint
+from dcembed.crew.task import Shared
 from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.columns.generator import Task, begin, hear, price, relax
 from dcembed.engine.columns.integers import find_choices
@@ -39,10 +40,11 @@ FIRST_NODES, NODES_OF_ALL, MIN_NODES, MAX_NODES = 1, 4000, 10, 200
 class Columns:
     """Finds starts one after the other. What it finds depends on its seed and on what it has heard, not on the time."""
 
-    def __init__(self, problem: Problem, layout: Layout, journal: Journal, starts: tuple[Array, ...]) -> None:
+    def __init__(self, shared: Shared, layout: Layout, journal: Journal, starts: tuple[Array, ...]) -> None:
+        problem: Problem = shared.value
         self._journal, self._rng = journal, np.random.default_rng(problem.options.seed)
         nothing = measure_start(problem.embedded, starts[0] if starts else _inside(layout))
-        self._task = Task(problem, layout, find_choices(layout), nothing.w)
+        self._task = Task(shared, layout, find_choices(layout), nothing.w)
         self._state = begin(self._task)
         self._best: Point | None = None
         self._num_calls, self._num_steps = 0, 0
@@ -92,14 +94,14 @@ class Columns:
             if self._is_over():
                 return None
             factor = np.exp(VARIATION * self._rng.standard_normal(self._state.exact.size))
-            self._state = price(self._task, self._state, self._state.exact * factor, self._rng, self._journal.clock)
+            self._state = price(self._task, self._state, self._state.exact * factor, self._rng, self._journal.crew, self._journal.clock)
         self._round(self._state.exact)
         num_nodes = int(np.clip(NODES_OF_ALL // self._task.layout.num_blocks, MIN_NODES, MAX_NODES))
         return self._combine(Kind.LENIENT if self._num_calls % 2 == 0 else Kind.STRICT, num_nodes)
 
     def _round(self, prices: Array) -> None:
         """A walk of all blocks, and new prices."""
-        self._state = price(self._task, self._state, prices, self._rng, self._journal.clock)
+        self._state = price(self._task, self._state, prices, self._rng, self._journal.crew, self._journal.clock)
         if not self._is_over():
             self._state = relax(self._task, self._state, self._journal.clock)
 
@@ -135,10 +137,11 @@ class Columns:
         return self._journal.clock.ended() is not None
 
 
-def open_columns(problem: Problem, journal: Journal, starts: tuple[Array, ...]) -> Columns | None:
-    """Where the problem falls into blocks that can be worked on at once."""
+def open_columns(shared: Shared, journal: Journal, starts: tuple[Array, ...]) -> Columns | None:
+    """Where the problem that is shared falls into blocks that can be worked on at once."""
+    problem: Problem = shared.value
     layout = None if problem.blocks is None else lay_out(problem.embedded, problem.blocks, problem.box)
-    return None if layout is None else Columns(problem, layout, journal, starts)
+    return None if layout is None else Columns(shared, layout, journal, starts)
 
 
 def _is_idle(values: list[float]) -> bool:

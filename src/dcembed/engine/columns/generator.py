@@ -12,20 +12,21 @@ from functools import cached_property
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.crew.crew import Crew
+from dcembed.crew.task import Shared
 from dcembed.embedded.measurements import slopes
 from dcembed.engine.columns.integers import FEW, Choices
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.master import build_master, read_prices, solve_master
-from dcembed.engine.columns.pieces import Pieces, measure_pieces
-from dcembed.engine.columns.pool import Pool, add_all, add_better, best_points, choose, empty_pool, keep_best, put_points
-from dcembed.engine.columns.pricing import priced_gradient, walk
+from dcembed.engine.columns.pieces import measure_pieces
+from dcembed.engine.columns.pool import Pool, add_all, best_points, best_values, choose, empty_pool, joined, keep_best, put_points
+from dcembed.engine.columns.pricing import priced_gradient
+from dcembed.engine.columns.walks import Ways, walk_blocks
 from dcembed.engine.problem import Problem
 from dcembed.program.derive import relaxed
 from dcembed.run.clock import Clock
 from dcembed.sparse import row_numbers
 
-# Steps of a walk at most, and points drawn for each block of which the best is where a walk begins.
-NUM_STEPS, NUM_DRAWN = 8, 8
 SMOOTHING = 0.5
 # Points of a block that are kept.
 MAX_POINTS = 12
@@ -35,8 +36,6 @@ TOLERANCE_SHARE = 0.1
 FIRMNESS = 20.0
 # More blocks than these have their prices from half as many, drawn anew in every round: 100,000 rows take a solver minutes.
 MAX_RELAXED = 20_000
-# What drawn points that do not hold are charged for it, in relation to the values of blocks.
-CHARGE = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +68,18 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What column generation works on: the problem by its blocks, their integers, and a point at which all begin."""
+    """What column generation works on: the problem, as it goes to others, by its blocks, their integers, and a point at which all begin."""
 
-    problem: Problem
+    shared: Shared
     layout: Layout
     choices: Choices
     nothing: Array
+
+    @property
+    def problem(self) -> Problem:
+        """The problem."""
+        problem: Problem = self.shared.value
+        return problem
 
     @property
     def tolerance(self) -> float:
@@ -113,19 +118,16 @@ def hear(task: Task, state: State, w: Array) -> State:
     return replace(state, pool=add_all(task.layout, state.pool, measure_pieces(task.layout, w), task.tolerance))
 
 
-def price(task: Task, state: State, prices: Array, rng: np.random.Generator, clock: Clock) -> State:
+def price(task: Task, state: State, prices: Array, rng: np.random.Generator, crew: Crew, clock: Clock) -> State:
     """One walk of all blocks at these prices; what they meet that is better than what they have is kept."""
-    choice = np.argmin(state.fruitless, axis=1)
-    pool, found = state.pool, np.zeros(task.layout.num_blocks, dtype=bool)
-    for pieces in walk(task.layout, prices, _begin_at(task, state, prices, choice, rng), NUM_STEPS):
-        pool, is_new = add_better(task.layout, pool, pieces, prices, task.tolerance)
-        found |= is_new
-        if clock.ended():
-            break
+    choice, layout = np.argmin(state.fruitless, axis=1), task.layout
+    ways = Ways(prices, _begin_at(task, state, prices, choice, rng), best_values(layout, state.pool, prices), task.tolerance)
+    found = walk_blocks(crew, task.shared, layout, replace(ways, seed=_drawing_seed(task, state)), clock)
+    has_found = np.isin(np.arange(layout.num_blocks), found.block)
     fruitless = state.fruitless.copy()
     at = np.arange(choice.size), choice
-    fruitless[at] = np.where(found, 0.0, fruitless[at] + 1.0)
-    return replace(state, pool=pool, fruitless=fruitless, number=state.number + 1)
+    fruitless[at] = np.where(has_found, 0.0, fruitless[at] + 1.0)
+    return replace(state, pool=joined([found], state.pool), fruitless=fruitless, number=state.number + 1)
 
 
 def relax(task: Task, state: State, clock: Clock) -> State:
@@ -176,17 +178,20 @@ def _fair_prices(layout: Layout, w: Array) -> Array:
 
 
 def _begin_at(task: Task, state: State, prices: Array, choice: Array, rng: np.random.Generator) -> Array:
-    """Where the blocks begin with these choices of integers: at their best points with them, at the beginning, at the best of some drawn, in turn."""
+    """Where the blocks begin with these choices of integers: at the beginning, or every third time at their best points with them."""
     layout = task.layout
     known = put_points(layout, state.pool, best_points(layout, state.pool, prices), task.nothing)
     values = task.choices.varied(rng, task.choices.numbered(choice, layout.take(known)))
-    kind = state.number % 3
-    if kind == 0:
-        return _with_integers(task, values, task.nothing)
-    if kind == 1:
-        same = _same_integers(task, state.pool, values)
-        return put_points(layout, same, best_points(layout, same, prices), _with_integers(task, values, task.nothing))
-    return _best_drawn(task, prices, values, rng)
+    begin_at = _with_integers(task, values, task.nothing)
+    if state.number % 3 != 1:
+        return begin_at
+    same = _same_integers(task, state.pool, values)
+    return put_points(layout, same, best_points(layout, same, prices), begin_at)
+
+
+def _drawing_seed(task: Task, state: State) -> tuple[int, int] | None:
+    """Every third time blocks begin at the best of some points that are drawn, with this seed."""
+    return (task.problem.options.seed, state.number) if state.number % 3 == 2 else None
 
 
 def _with_integers(task: Task, values: Array, w: Array) -> Array:
@@ -200,23 +205,3 @@ def _same_integers(task: Task, pool: Pool, values: Array) -> Pool:
     is_integer = task.layout.take(task.layout.embedded.integer.astype(np.float64)) > 0.0
     differs = (pool.values != values[pool.block]) & is_integer[pool.block]
     return choose(pool, np.flatnonzero(~differs.any(axis=1)))
-
-
-def _best_drawn(task: Task, prices: Array, values: Array, rng: np.random.Generator) -> Array:
-    """Of some points drawn for each block, between the beginning and anywhere, the best."""
-    layout, box = task.layout, task.layout.box
-    lb, ub = (np.where(np.isfinite(side), side, task.nothing) for side in (box.lb, box.ub))
-    best, least = task.nothing, np.full(layout.num_blocks, np.inf)
-    for _ in range(NUM_DRAWN):
-        share = np.append(rng.random(layout.num_blocks), 0.0)[layout.blocks.block]
-        drawn = task.nothing + share * (lb + rng.random(lb.size) * (ub - lb) - task.nothing)
-        pieces = measure_pieces(layout, _with_integers(task, values, drawn))
-        merit = _merit(pieces, prices)
-        best = layout.choose(merit < least, pieces.w, best)
-        least = np.minimum(merit, least)
-    return best
-
-
-def _merit(pieces: Pieces, prices: Array) -> Array:
-    value = pieces.value(prices)
-    return value + CHARGE * max(1.0, float(np.median(np.abs(value)))) * pieces.violation

@@ -15,9 +15,11 @@ from dcembed.arrays import Array
 from dcembed.embedded.blocks import Blocks
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.patterns import Pattern, join
 from dcembed.engine.columns.rows import BlockRows, Links, find_block_rows, find_links, positions
 from dcembed.network.network import evaluate
 from dcembed.program.tightening import Box
+from dcembed.sparse import row_numbers
 
 # Columns, and one-sided rows, that a block may have: the programs of blocks are dense.
 MAX_WIDTH, MAX_HEIGHT = 200, 60
@@ -94,6 +96,39 @@ class Layout:
     def link_columns(self) -> sp.csr_array:
         """Coefficients of the columns in the linking rows, shape (n, L)."""
         return sp.csr_array(self.links.matrix.T)
+
+    @cached_property
+    def use_pattern(self) -> Pattern:
+        """What blocks use of the linking rows (B, L), from a vector over the columns and the values of the terms of each network."""
+        matrix = self.links.matrix
+        own = np.flatnonzero(self.is_inside[matrix.indices])
+        column, link = matrix.indices[own], row_numbers(matrix)[own]
+        terms = [(self.blocks.block[column], link, column, matrix.data[own])]
+        for measured, of_term in zip(self.embedded.networks, self.term_blocks, strict=True):
+            of_link = self.link_of[measured.terms.measurement]
+            used = np.flatnonzero((of_link >= 0) & (of_term < self.num_blocks))
+            terms.append((of_term[used], of_link[used], used, np.ones(used.size)))
+        return join(terms, (self.num_blocks, self.links.num_links))
+
+    @cached_property
+    def entry_blocks(self) -> Array:
+        """The block of each entry of what blocks use."""
+        return np.repeat(np.arange(self.num_blocks), np.diff(self.use_pattern.indptr))
+
+    @cached_property
+    def row_places(self) -> tuple[Array, Array, Array]:
+        """The block, the slot and the position of each coefficient of the rows inside blocks."""
+        return self.places(np.arange(self.rows.rhs.size), self.rows.matrix)
+
+    @cached_property
+    def neural_rows(self) -> Array:
+        """The rows inside blocks that have a network in them."""
+        return np.flatnonzero(self.rows.measurement >= 0)
+
+    def places(self, rows: Array, matrix: sp.csr_array) -> tuple[Array, Array, Array]:
+        """The same of the coefficients that a matrix has for some of the rows."""
+        row = rows[row_numbers(matrix)]
+        return self.rows.block[row], self.rows.slot[row], self.position[matrix.indices]
 
     @property
     def links_sign(self) -> Array:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.engine.columns.layout import Layout
-from dcembed.sparse import above, row_numbers
+from dcembed.sparse import compressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Pieces:
     cost
         What each block brings to the objective, shape (B,).
     use
-        What each block uses of the linking rows, shape (B, L).
+        What each block uses of the linking rows, shape (B, L); of one layout all have their entries in the same places.
     rows
         By how much the rows inside blocks are above their limits, shape (r,); -inf where they are off.
     violation
@@ -51,27 +51,27 @@ def measure_pieces(layout: Layout, w: Array) -> Pieces:
     """Measure the points of all blocks, with one forward pass of each network."""
     embedded = layout.embedded
     w = np.where(embedded.integer, np.round(w) + 0.0, w)
-    neural, cost, uses = np.zeros(embedded.restrictions.num_restrictions + 1), np.zeros(layout.num_blocks + 1), []
+    neural, cost, parts = np.zeros(embedded.restrictions.num_restrictions + 1), np.zeros(layout.num_blocks + 1), [w]
     for measured, of_term, outputs in zip(embedded.networks, layout.term_blocks, embedded.predict(w), strict=True):
         terms = measured.terms
         values = terms.scale * np.einsum("to,to->t", measured.directions[terms.direction], outputs[terms.block])
         neural += np.bincount(terms.measurement, values, minlength=neural.size)
         in_objective = terms.measurement == 0
         cost += np.bincount(of_term[in_objective], values[in_objective], minlength=cost.size)
-        uses.append(_neural_use(layout, of_term, terms.measurement, values))
+        parts.append(values)
     rows = layout.rows.values(w, neural)
-    use = sp.csr_array(sum(uses, _host_use(layout, w)))
+    use = layout.use_pattern.gather(parts)
     return Pieces(w, cost[:-1] + _host_cost(layout, w), use, rows, _violation(layout, w, rows))
 
 
 def choose_pieces(layout: Layout, is_first: Array, first: Pieces, second: Pieces) -> Pieces:
     """The points of `first` for the blocks of a mask (B,), of `second` for all others."""
-    number = np.arange(layout.num_blocks) + np.where(is_first, 0, layout.num_blocks)
-    of_row = is_first[layout.rows.block]
+    of_row, of_entry = is_first[layout.rows.block], is_first[layout.entry_blocks]
+    use = first.use
     return Pieces(
         w=layout.choose(is_first, first.w, second.w),
         cost=np.where(is_first, first.cost, second.cost),
-        use=above(first.use, second.use)[number],
+        use=compressed(np.where(of_entry, use.data, second.use.data), use.indices, use.indptr, use.shape),
         rows=np.where(of_row, first.rows, second.rows),
         violation=np.where(is_first, first.violation, second.violation),
     )
@@ -85,18 +85,6 @@ def _host_cost(layout: Layout, w: Array) -> Array:
             slope += sign * (matrix @ w)
     cost: Array = layout.gather @ (slope * w)
     return cost
-
-
-def _host_use(layout: Layout, w: Array) -> sp.csr_array:
-    by_column = layout.link_columns
-    used = sp.csr_array((by_column.data * w[row_numbers(by_column)], by_column.indices, by_column.indptr), shape=by_column.shape)
-    return sp.csr_array(layout.gather @ used)
-
-
-def _neural_use(layout: Layout, block: Array, measurement: Array, values: Array) -> sp.csr_array:
-    link = layout.link_of[measurement]
-    inside = np.flatnonzero((link >= 0) & (block < layout.num_blocks))
-    return sp.csr_array((values[inside], (block[inside], link[inside])), shape=(layout.num_blocks, layout.links.num_links))
 
 
 def _violation(layout: Layout, w: Array, rows: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.pieces import Pieces
-from dcembed.sparse import above
+from dcembed.sparse import take_rows
 
 # A point is new if it is better by this than all others of its block at some prices, in relation to their values.
 WORTH = 1e-7
@@ -57,30 +58,36 @@ def empty_pool(layout: Layout) -> Pool:
     return Pool(none.astype(np.int64), none, sp.csr_array((0, layout.links.num_links)), np.zeros((0, layout.width)), none)
 
 
-def add_better(layout: Layout, pool: Pool, pieces: Pieces, prices: Array, feasibility_tol: float) -> tuple[Pool, Array]:
-    """The pool with the points that hold in their blocks and are better at these prices than all others there; and which blocks have one."""
-    value, best = pieces.value(prices), best_values(layout, pool, prices)
+def is_better(pieces: Pieces, prices: Array, best: Array, feasibility_tol: float) -> Array:
+    """Which blocks have a point that holds in them and is better at these prices than the best (B,), inf where there is none."""
     known = np.where(np.isfinite(best), best, 0.0)
-    is_new = (pieces.violation <= feasibility_tol) & (value < best - WORTH * np.maximum(1.0, np.abs(known)))
-    return _add(layout, pool, pieces, np.flatnonzero(is_new)), is_new
+    better: Array = (pieces.violation <= feasibility_tol) & (pieces.value(prices) < best - WORTH * np.maximum(1.0, np.abs(known)))
+    return better
 
 
 def add_all(layout: Layout, pool: Pool, pieces: Pieces, feasibility_tol: float) -> Pool:
     """The pool with all points that hold in their blocks and are not in it."""
-    merged = _add(layout, pool, pieces, np.flatnonzero(pieces.violation <= feasibility_tol))
+    merged = joined([of_pieces(layout, pieces, np.flatnonzero(pieces.violation <= feasibility_tol))], pool)
     key = np.column_stack([merged.block, merged.values])
     return choose(merged, np.sort(np.unique(key, axis=0, return_index=True)[1]))
 
 
-def _add(layout: Layout, pool: Pool, pieces: Pieces, new: Array) -> Pool:
-    if new.size == 0:
-        return pool
+def of_pieces(layout: Layout, pieces: Pieces, blocks: Array) -> Pool:
+    """The points of some blocks."""
+    return Pool(blocks, pieces.cost[blocks], take_rows(pieces.use, blocks), layout.take(pieces.w)[blocks], np.zeros(blocks.size))
+
+
+def joined(pools: Sequence[Pool], first: Pool) -> Pool:
+    """The points of all pools, in order, behind those of the first."""
+    some = [first, *(pool for pool in pools if pool.size)]
+    if len(some) == 1:
+        return first
     return Pool(
-        np.concatenate([pool.block, new]),
-        np.concatenate([pool.cost, pieces.cost[new]]),
-        above(pool.use, sp.csr_array(pieces.use[new])),
-        np.concatenate([pool.values, layout.take(pieces.w)[new]]),
-        np.concatenate([pool.share, np.zeros(new.size)]),
+        np.concatenate([pool.block for pool in some]),
+        np.concatenate([pool.cost for pool in some]),
+        sp.csr_array(sp.vstack([pool.use for pool in some], format="csr")),
+        np.concatenate([pool.values for pool in some]),
+        np.concatenate([pool.share for pool in some]),
     )
 
 
@@ -111,7 +118,7 @@ def keep_best(pool: Pool, prices: Array, number: int) -> Pool:
 
 def choose(pool: Pool, kept: Array) -> Pool:
     """Some of the points."""
-    return Pool(pool.block[kept], pool.cost[kept], sp.csr_array(pool.use[kept]), pool.values[kept], pool.share[kept])
+    return Pool(pool.block[kept], pool.cost[kept], take_rows(pool.use, kept), pool.values[kept], pool.share[kept])
 
 
 def put_points(layout: Layout, pool: Pool, numbers: Array, w: Array) -> Array:

@@ -18,7 +18,7 @@ from dcembed.engine.columns.batched_lp import Programs, Solutions, solve_program
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.pieces import Pieces, choose_pieces, measure_pieces
 from dcembed.run.starts import with_predictions
-from dcembed.sparse import row_numbers
+from dcembed.sparse import take_rows
 
 # The first box, in relation to the ranges of the columns.
 FIRST_RADIUS = 0.5
@@ -67,8 +67,8 @@ def step(layout: Layout, prices: Array, walks: Walks) -> tuple[Walks, Pieces]:
     here = walks.pieces
     slope = slopes(layout.embedded, here.w)
     box = _box(layout, walks)
-    gradient, matrix = priced_gradient(layout, here.w, slope, prices), _row_slopes(layout, slope)
-    programs = _programs(layout, here, gradient, matrix, box, walks.penalty)
+    gradient = priced_gradient(layout, here.w, slope, prices)
+    programs = _programs(layout, here, gradient, slope, box, walks.penalty)
     solutions = solve_programs(programs)
     low, width = box
     candidate = measure_pieces(layout, with_predictions(layout.embedded, layout.put(low + width * solutions.s, here.w)))
@@ -86,13 +86,15 @@ def priced_gradient(layout: Layout, w: Array, slope: sp.csr_array, prices: Array
     return gradient if host.quadratic is None else gradient + host.quadratic @ w
 
 
-def _row_slopes(layout: Layout, slope: sp.csr_array) -> sp.csr_array:
-    """Gradients of the rows inside blocks, shape (r, n)."""
-    rows = layout.rows
-    neural = np.flatnonzero(rows.measurement >= 0)
-    size = rows.rhs.size
-    choose = sp.csr_array((np.ones(neural.size), (neural, rows.measurement[neural])), shape=(size, slope.shape[0]))
-    return sp.csr_array(rows.matrix + choose @ slope)
+def _row_slopes(layout: Layout, slope: sp.csr_array) -> Array:
+    """Gradients of the rows inside blocks, shape (B, m, width)."""
+    dense = np.zeros((layout.num_blocks, layout.height, layout.width))
+    dense[layout.row_places] = layout.rows.matrix.data
+    neural = layout.neural_rows
+    added = take_rows(slope, layout.rows.measurement[neural])
+    # No coefficient comes twice.
+    dense[layout.places(neural, added)] += added.data
+    return dense
 
 
 def _box(layout: Layout, walks: Walks) -> Box:
@@ -106,12 +108,10 @@ def _box(layout: Layout, walks: Walks) -> Box:
     return low, high - low
 
 
-def _programs(layout: Layout, here: Pieces, gradient: Array, matrix: sp.csr_array, box: Box, penalty: Array) -> Programs:
+def _programs(layout: Layout, here: Pieces, gradient: Array, slope: sp.csr_array, box: Box, penalty: Array) -> Programs:
     """The tangents of all blocks over their boxes, as programs over [0, 1]."""
     rows, (low, width) = layout.rows, box
-    dense = np.zeros((layout.num_blocks, layout.height, layout.width))
-    row = row_numbers(matrix)
-    dense[rows.block[row], rows.slot[row], layout.position[matrix.indices]] = matrix.data
+    dense = _row_slopes(layout, slope)
     rhs = np.full((layout.num_blocks, layout.height), np.inf)
     rhs[rows.block, rows.slot] = -here.rows
     rhs -= np.einsum("bmn,bn->bm", dense, low - layout.take(here.w))

@@ -9,14 +9,18 @@ from functools import cached_property
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.crew.crew import Crew
+from dcembed.crew.task import Shared
 from dcembed.embedded.point import Point
 from dcembed.embedded.points import Points, evaluation_cost
 from dcembed.embedded.verify import measure_host
+from dcembed.engine.problem import Problem
 from dcembed.engine.scouting.choice import find_neighbours, find_valleys
-from dcembed.engine.scouting.descent import NUM_STEPS, descend
+from dcembed.engine.scouting.descent import NUM_STEPS
 from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw, draw_near
 from dcembed.engine.scouting.scoring import Open, find_open, score_points
+from dcembed.engine.scouting.ways_down import STEP_PASSES, descend_in_parts
 from dcembed.run.clock import Clock
 from dcembed.run.space import Space, far_from
 from dcembed.solvers.failover import Solver
@@ -27,12 +31,10 @@ MAX_ENTRIES = 2_000_000
 # Points in a batch, however cheap or dear they are.
 MIN_POINTS = 16
 MAX_POINTS = 512
-# Points that are improved, as many as this many multiplications allow, and a few where that is at most so many times dearer; each step
-# takes so many passes of the networks.
+# Points that are improved, as many as this many multiplications allow, and a few where that is at most so many times dearer.
 MAX_DESCENTS = 64
 MIN_DESCENTS, MAX_EXCESS = 32, 128
 DESCENT_COST = 500_000_000
-STEP_PASSES = 3
 # Each batch has twice the points of the one before and, at first, twice the steps, up to so many times as many: where the first starts
 # have not brought the best, a wider look is worth more than further starts.
 MAX_WIDTH, MAX_LENGTH = 16, 4
@@ -57,8 +59,11 @@ SAME_PLACE = 1e-6
 class Scout:
     """Finds starts one after the other. What it draws depends on its seed and on what it has heard, not on the time."""
 
-    def __init__(self, space: Space, solver: Solver, seed: int, feasibility_tol: float, clock: Clock) -> None:
-        self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
+    def __init__(self, shared: Shared, solver: Solver, crew: Crew, clock: Clock) -> None:
+        problem: Problem = shared.value
+        space, seed = Space(problem.embedded, problem.box), problem.options.seed
+        self._shared, self._crew = shared, crew
+        self._space, self._feasibility_tol, self._clock = space, problem.options.feasibility_tol, clock
         self._corners = Corners(space, solver)
         self._rng = np.random.default_rng(seed)
         self._pool = Pool()
@@ -151,9 +156,7 @@ class Scout:
         if chosen.size == 0:
             return scored
         w = scored.w.copy()
-        w[chosen] = descend(
-            self._space, self._pool, self._open, w[chosen], values, length * NUM_STEPS, lambda: self._clock.ended() is not None
-        )
+        w[chosen] = descend_in_parts(self._crew, self._shared, self._pool, w[chosen], values, length * NUM_STEPS, self._clock)
         return scored if self._clock.ended() else self._score(w)
 
     def _best_new(self, scored: Points, penalty: float) -> list[Array]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.crew.task import Shared
 from dcembed.embedded.point import Point
 from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.outcome import Outcome, best_of
@@ -26,7 +27,6 @@ from dcembed.result import Status
 from dcembed.run.host import HostProblem, open_host
 from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
-from dcembed.run.space import Space
 from dcembed.run.starts import measure_start
 
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
@@ -95,13 +95,13 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
 
 @contextmanager
 def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
-    solver, options = replace(problem.solver, note=journal.log.note), problem.options
+    solver = replace(problem.solver, note=journal.log.note)
     host = open_host(problem.embedded, problem.box, solver)
     corners = replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
-    scout = Scout(Space(problem.embedded, problem.box), corners, options.seed, options.feasibility_tol, journal.clock)
-    given = tuple(map(problem.embedded.lower, journal.arguments.starts))
+    given, shared = tuple(map(problem.embedded.lower, journal.arguments.starts)), Shared(problem)
+    scout = Scout(shared, corners, journal.crew, journal.clock)
     with closing(host.session), closing(scout):
-        yield Search(problem, journal, host, scout, given, open_columns(problem, journal, given))
+        yield Search(problem, journal, host, scout, given, open_columns(shared, journal, given))
 
 
 def _next_turn(here: Search, progress: Progress) -> Turn | Ending:

@@ -1,0 +1,5 @@
+"""Work that is independent of other work, in other processes or on other machines: whoever does it, the answers are the same."""
+
+from dcembed.crew.workers import Workers
+
+__all__ = ["Workers"]

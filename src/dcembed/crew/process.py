@@ -1,0 +1,85 @@
+"""A process of this one's that does tasks.
+
+Numerical libraries in it have as many threads as they are told: workers that each take all processors stand in each other's way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from typing import Any
+
+from dcembed.children import command
+from dcembed.crew.pipes import pack, receive, send, unpack
+
+# How numerical libraries are told how many threads they may have.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+class WorkerLost(Exception):
+    """The process that did a task has ended before it had an answer."""
+
+
+class Process:
+    """One process. `ask` waits for the answer; whoever wants it to end sooner kills it from another thread."""
+
+    def __init__(self, threads: int = 1) -> None:
+        # In a session of its own the process does not hear the Ctrl-C meant for this one.
+        self._process = subprocess.Popen(
+            command("dcembed.crew.serving"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))},
+        )
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def wait_until_ready(self) -> None:
+        """Wait until it has imported what it needs to take tasks; WorkerLost if it ends before."""
+        self._receive()
+
+    def ask(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        """What the function returns there, or raises; WorkerLost if the process ends."""
+        assert self._process.stdin is not None
+        request = pack((function, arguments))
+        try:
+            send(self._process.stdin, request)
+        except (OSError, ValueError) as error:
+            raise WorkerLost(f"worker process {self.pid} has ended") from error
+        succeeded, value = self._receive()
+        if succeeded:
+            return value
+        raise value
+
+    def kill(self) -> None:
+        """Have the process ended; whoever waits for an answer hears of it."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End the process, whatever it does, and let go of it; nobody may wait for an answer any more."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+    def _receive(self) -> Any:
+        assert self._process.stdout is not None
+        try:
+            data = receive(self._process.stdout)
+        except (OSError, ValueError) as error:
+            raise WorkerLost(f"worker process {self.pid} has ended") from error
+        if data is None:
+            raise WorkerLost(f"worker process {self.pid} has ended")
+        return unpack(data)
