@@ -1,5 +1,6 @@
 """Trained neural networks inside optimization models, without activation binaries."""
 
+from dcembed.crew import RayExecutor, Workers
 from dcembed.embedded import AffineInputs, Embedding, Verification, verify
 from dcembed.engine.prove import prove
 from dcembed.engine.solve import solve
@@ -24,9 +25,11 @@ __all__ = [
     "Options",
     "Program",
     "QuadraticConstraint",
+    "RayExecutor",
     "Result",
     "Status",
     "Verification",
+    "Workers",
     "__version__",
     "build_mlp",
     "load_network",

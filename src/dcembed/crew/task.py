@@ -6,12 +6,14 @@ What is shared is sent to a process once and kept there. A task that comes to a 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from dcembed.crew.exchange import Line
 from dcembed.crew.pipes import pack, unpack
@@ -72,33 +74,35 @@ class Missing:
 
 
 _kept: OrderedDict[str, Any] = OrderedDict()
+# Executors of others may do several tasks of a process at a time, in threads.
+_lock = threading.Lock()
 
 
 def do_task(request: Request) -> Any:
     """Do a task in this process, which somebody else has sent."""
-    _limit_threads()
-    if request.key not in _kept:
-        if request.data is None:
-            return Missing(request.key)
-        _kept[request.key] = unpack(request.data)
-        while len(_kept) > MAX_KEPT:
-            _kept.popitem(last=False)
-    _kept.move_to_end(request.key)
+    limit_threads()
+    try:
+        shared = _take(request.key, request.data)
+    except LookupError:
+        return Missing(request.key)
     with request.line.connected() as connection:
-        return request.function(_kept[request.key], There(request.seconds, connection), *request.arguments)
+        return request.function(shared, There(request.seconds, connection), *request.arguments)
 
 
-def _limit_threads() -> None:
-    """One thread for numerical libraries in a process that is one of many, where the package for that is there; ours are begun so."""
-    if _limits:
-        return
-    with suppress(ImportError):
-        from threadpoolctl import threadpool_limits
+def _take(key: str, data: bytes | None) -> Any:
+    """What is shared, as it was kept or comes with a task; LookupError where it is neither."""
+    with _lock:
+        if key not in _kept:
+            if data is None:
+                raise LookupError(key)
+            _kept[key] = unpack(data)
+            while len(_kept) > MAX_KEPT:
+                _kept.popitem(last=False)
+        _kept.move_to_end(key)
+        return _kept[key]
 
-        # Kept: it would be undone with the object.
-        _limits.append(threadpool_limits(limits=1))
-        return
-    _limits.append(None)
 
-
-_limits: list[Any] = []
+@cache
+def limit_threads() -> object:
+    """One thread for numerical libraries in a process that is one of many; it lasts as long as the answer is kept, which is here."""
+    return threadpool_limits(limits=1)
