@@ -113,7 +113,7 @@ def test_the_log_reads_like_a_solvers(capsys):
     assert lines[3] == "  added     14 columns, 14 rows, 1 slacks, 0 binaries"
     assert lines[5].split() == ["start", "iter", "time", "objective", "violation", "best", "feasible", "penalty", "step", "solver"]
     body = lines[6 : lines.index("", 6)]
-    assert re.fullmatch(r" +0 +0  +\d+\.\d\ds +-?[\d.e+-]+ +[\d.e+-]+ +- +start", body[0])
+    assert re.fullmatch(r" +0 +0  +\d+\.\d\ds +-?[\d.e+-]+ +[\d.e+-]+ +- +start: host", body[0])
     assert all(re.match(r" +0 +\d+[* ] +\d+\.\d\ds ", line) for line in body)
     assert any("*" in line for line in body)
     assert lines[lines.index("", 6) + 1] == "Status      LOCALLY_SOLVED"

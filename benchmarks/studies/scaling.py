@@ -35,7 +35,18 @@ from dcembed.engine.problem import build_problem
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import open_journal
 
-TITLES = ("case", "what", "alone, s", "workers=2, s", "ratio", "workers ready, s", "ratio", "processor s alone", "processor s of all", "same answer")
+TITLES = (
+    "case",
+    "what",
+    "alone, s",
+    "workers=2, s",
+    "ratio",
+    "workers ready, s",
+    "ratio",
+    "processor s alone",
+    "processor s of all",
+    "same answer",
+)
 # Rounds of prices.
 NUM_ROUNDS = 12
 
@@ -76,7 +87,14 @@ def proof(build: Callable[[], Instance], seconds: float, num_starts: int = 1) ->
     def work(executor: Executor | None, workers: int | None) -> float:
         instance = build()
         options = dcembed.Options(
-            search="converge", max_starts=num_starts, prove=True, time_limit=seconds, gap_tol=0.02, verbose=False, executor=executor, workers=workers
+            search="converge",
+            max_starts=num_starts,
+            prove=True,
+            time_limit=seconds,
+            gap_tol=0.02,
+            verbose=False,
+            executor=executor,
+            workers=workers,
         )
         return dcembed.solve(instance.program, instance.embeddings, start=list(instance.starts), options=options).gap <= 0.02
 

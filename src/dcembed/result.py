@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -88,6 +89,9 @@ class Iteration:
         Objective of the best feasible point so far, in the sense of the program; NaN before there is one.
     point
         All columns at the best feasible point so far; None before there is one.
+    origin
+        What its start comes from: "given", "host", "scout", "columns", or a move from points that were found before ("perturbation", "opposite",
+        "crossover", "relaxation", "blocks", "exchange"); empty for methods that do not tell.
     """
 
     start: int
@@ -104,6 +108,7 @@ class Iteration:
     kind: str = ""
     best: float = np.nan
     point: Array | None = field(default=None, compare=False, repr=False)
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,8 @@ class Result:
         (seconds, objective) of every improving feasible point.
     incumbent_points
         All columns at each of the `incumbents`, so that anyone can measure them again.
+    origins
+        What brought each of the `incumbents`: the kind of its start, see `Iteration.origin`.
     history
         One `Iteration` per subproblem.
     seconds
@@ -181,6 +188,7 @@ class Result:
     is_feasible: bool
     incumbents: list[tuple[float, float]]
     incumbent_points: list[Array] = field(default_factory=list, kw_only=True)
+    origins: list[str] = field(default_factory=list, kw_only=True)
     bound: float = field(kw_only=True)
     bounds: list[tuple[float, float]] = field(default_factory=list, kw_only=True)
     agreement: int = field(default=0, kw_only=True)
@@ -233,8 +241,16 @@ class Result:
         if self.x is not None and not self.is_feasible:
             lines.append("Violated    " + "; ".join(map(str, self.worst_violations)))
         if self.incumbents:
-            lines.append(f"Best found  after {self.incumbents[-1][0]:.2f} s")
+            lines.append(f"Best found  after {self.incumbents[-1][0]:.2f} s" + self._brought())
         return "\n".join([*lines, self.status.help])
+
+    def _brought(self) -> str:
+        """What brought the best point, and how many improving points each kind of start has."""
+        if not any(self.origins):
+            return ""
+        counts = Counter(self.origins)
+        shares = ", ".join(f"{name or 'others'} {number}" for name, number in counts.most_common())
+        return f", by {self.origins[-1] or 'others'} (improving points: {shares})"
 
     def __repr__(self) -> str:
         gap = f"gap={show_gap(self.gap)}, " if np.isfinite(self.gap) else ""

@@ -33,8 +33,8 @@ LIBRARIES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 
 # Functions of the engine as their callers see them.
 OWN_CODE = (
-    ("dcembed.engine.search.loop", "run_start"),
-    ("dcembed.engine.search.loop", "measure_start"),
+    ("dcembed.engine.search.orders", "run_start"),
+    ("dcembed.engine.search.turns", "measure_start"),
     ("dcembed.engine.search.host_point", "find_start"),
     ("dcembed.engine.strategy", "run_tangents"),
     ("dcembed.engine.strategy", "run_bundle"),

@@ -40,6 +40,8 @@ def test_the_least_over_a_cover_is_below_every_point(seed):
             value = w @ columns + predictions @ (piece.weights.T @ functions)
             holds = (u @ piece.own.slope.T + predictions @ piece.own.weights.T <= piece.own.rhs).all(axis=1)
             for is_restricted in (False, True):
-                least = Cover(piece, is_restricted, Builder(Crew(), Clock(np.inf), lambda: None)).least(price_of(piece, columns, functions), np.inf, 1e-3, 200)
+                least = Cover(piece, is_restricted, Builder(Crew(), Clock(np.inf), lambda: None)).least(
+                    price_of(piece, columns, functions), np.inf, 1e-3, 200
+                )
                 lowest = value[holds].min(initial=np.inf) if is_restricted else value.min()
                 assert least <= lowest + 1e-9 * (1.0 + abs(lowest) if np.isfinite(lowest) else 1.0)

@@ -8,10 +8,10 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 
+import crew_tasks as tasks
 import numpy as np
 import pytest
 
-import crew_tasks as tasks
 from dcembed.crew.crew import Crew, capacity, is_accident, open_crew
 from dcembed.crew.process import WorkerLost
 from dcembed.crew.task import Missing, Shared
@@ -85,7 +85,6 @@ def test_executors_of_others_do_the_same(kind):
         assert crew.map(tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
         # It is left open.
     with kind(1) as executor, crew_of(executor):
-        pass
         assert executor.submit(abs, -1).result() == 1
 
 
@@ -128,8 +127,8 @@ def test_points_come_back_while_tasks_work_and_what_is_known_gets_there(workers)
         answers = [errand.future.result(timeout=20.0) for errand in errands]
         found = list(crew.exchange.found())
         # A process that did not have what is shared has told nothing.
-        assert sorted(point[0] for point in found) == [answer for answer in answers if not isinstance(answer, Missing)]
-        assert {point[1] for point in found} == {-3.5}
+        assert sorted(point[0] for _, point in found) == [answer for answer in answers if not isinstance(answer, Missing)]
+        assert {point[1] for _, point in found} == {-3.5}
         assert list(crew.exchange.found()) == []
 
 

@@ -119,7 +119,9 @@ def test_they_end_with_the_process_that_began_them(tmp_path):
 
 def test_a_script_needs_no_guard_and_is_run_once(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text("print('once')\nimport math\nfrom dcembed.crew import Workers\nwith Workers(1) as w: print(w.submit(math.sqrt, 4.0).result())\n")
+    script.write_text(
+        "print('once')\nimport math\nfrom dcembed.crew import Workers\nwith Workers(1) as w: print(w.submit(math.sqrt, 4.0).result())\n"
+    )
     with os.popen(f"{sys.executable} {script}") as output:
         assert output.read().split() == ["once", "2.0"]
 

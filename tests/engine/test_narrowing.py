@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_columns import LINKS, draw_point, layout_of
 
 import dcembed
 from block_problems import block_case
@@ -19,13 +20,14 @@ from dcembed.engine.columns.pricing import walk
 from dcembed.engine.problem import build_problem
 from dcembed.run.clock import Clock
 from strategies import seeds
-from test_columns import LINKS, draw_point, layout_of
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=seeds(), link=st.sampled_from(LINKS))
 def test_some_blocks_are_measured_as_in_the_whole_problem(seed, link):
-    layout = layout_of(block_case(seed, link=link, second=seed % 2 == 1, permuted=seed % 3 == 0, activation=("relu", "tanh")[seed % 5 == 0]))
+    layout = layout_of(
+        block_case(seed, link=link, second=seed % 2 == 1, permuted=seed % 3 == 0, activation=("relu", "tanh")[seed % 5 == 0])
+    )
     if not can_narrow(layout):
         return
     rng = np.random.default_rng(seed)

@@ -306,16 +306,16 @@ def test_what_a_callback_raises_comes_with_the_result_so_far():
 
 
 def test_memory_that_runs_out_ends_a_start_and_not_the_run(monkeypatch):
-    from dcembed.engine.search import loop
+    from dcembed.engine.search import orders
 
-    real = loop.run_start
+    real = orders.run_start
 
     def run_start(problem, point, steps, settled, journal):
         if steps.start == 0:
             raise MemoryError
         return real(problem, point, steps, settled, journal)
 
-    monkeypatch.setattr(loop, "run_start", run_start)
+    monkeypatch.setattr(orders, "run_start", run_start)
     result = dcembed.solve(*level_problem(0), options=quiet(max_starts=3))
     assert result.is_feasible
     assert "start 0: out of memory." in result.notes

@@ -13,7 +13,8 @@ from dcembed import Embedding, Program, Status, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.engine.outcome import Outcome
-from dcembed.engine.search import loop as search
+from dcembed.engine.search import orders as search
+from dcembed.engine.search import turns
 from dcembed.engine.search import patience
 from dcembed.engine.search.flat import is_flat
 from dcembed.run.clock import Clock
@@ -269,7 +270,7 @@ def test_small_networks_of_many_pieces_end_at_the_best_of_a_grid(seed, num_input
 
 
 def test_the_best_of_the_starts_that_were_left_is_taken_up_again(monkeypatch):
-    monkeypatch.setattr(search, "PROBE_STEPS", 2)
+    monkeypatch.setattr(turns, "PROBE_STEPS", 2)
     program, embedding = box_problem(random_mlp(2, (3, 16, 12, 1)), np.ones(3), 0.2, limit=0.0)
     result = dcembed.solve(program, embedding, options=quiet(max_starts=6))
     made = [(record.start, record.number) for record in result.history]
@@ -282,7 +283,7 @@ def test_the_best_of_the_starts_that_were_left_is_taken_up_again(monkeypatch):
 
 
 def test_a_single_start_is_never_left(monkeypatch):
-    monkeypatch.setattr(search, "PROBE_STEPS", 1)
+    monkeypatch.setattr(turns, "PROBE_STEPS", 1)
     program, embedding = level_problem(9)
     for options in ({"max_starts": 1}, {"search": "converge", "max_starts": 2}):
         result = dcembed.solve(program, embedding, options=quiet(**options))

@@ -18,8 +18,8 @@ from dcembed.crew.task import Shared
 from dcembed.crew.watch import Timer, Watch
 from dcembed.network.network import Network
 from dcembed.network.planes import Planes, lower_planes
-from dcembed.run.clock import RunEnded
 from dcembed.result import Status
+from dcembed.run.clock import RunEnded
 
 # Multiplications of a part, some hundredths of a second; a box costs so many however small its network is.
 PART_COST, BOX_COST = 3e6, 2000

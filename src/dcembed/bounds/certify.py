@@ -149,7 +149,9 @@ def _opened(
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
     with closing(bounder), closing(host.session):
-        yield Branching(bounder, Hull(relaxation, clock, journal.crew, lambda: _best(journal)), journal, host, lambda: cutoff(journal), improve)
+        yield Branching(
+            bounder, Hull(relaxation, clock, journal.crew, lambda: _best(journal)), journal, host, lambda: cutoff(journal), improve
+        )
 
 
 def _write(journal: Journal, bound: float, words: str) -> None:

@@ -43,8 +43,9 @@ def _say_nothing(text: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Errand:
-    """A task that is under way in another process."""
+    """A task that is under way in another process; `number` is that of its line."""
 
+    number: int
     function: Task
     shared: Shared
     part: Part
@@ -53,7 +54,7 @@ class Errand:
 
 
 class Crew:
-    """This process, and others if there are any.
+    """The process of the run, and others if there are any.
 
     Parameters
     ----------
@@ -114,17 +115,23 @@ class Crew:
         number = self._num_sent.get(shared.key, 0)
         data = shared.data if num_tries > 1 or number < self.size else None
         try:
-            future = self._executor.submit(do_task, Request(function, shared.key, data, part, timer.left, self.exchange.line()))
+            line = self.exchange.line()
+            future = self._executor.submit(do_task, Request(function, shared.key, data, part, timer.left, line))
         except (RuntimeError, OSError) as error:
             self.give_up(error)
             return None
         self._num_sent[shared.key] = number + 1
         self._futures = {each for each in self._futures if not each.done()} | {future}
-        return Errand(function, shared, part, future, num_tries)
+        return Errand(line.number, function, shared, part, future, num_tries)
 
     def send_again(self, errand: Errand, timer: Timer) -> Errand | None:
         """The same task once more, with what is shared."""
         return self.send(errand.function, errand.shared, errand.part, timer, errand.num_tries + 1)
+
+    def call_back(self, errand: Errand) -> None:
+        """Nobody waits for an errand any more."""
+        errand.future.cancel()
+        self.exchange.stop_one(errand.number)
 
     def can_send(self, shared: Shared) -> bool:
         """Whether shared data can travel; where they cannot, that is said once."""
@@ -179,7 +186,7 @@ class Crew:
             if answer is not None and again is None:
                 return answer
             errand = again or errand
-        errand.future.cancel()
+        self.call_back(errand)
         return missing
 
     def hear_of(self, error: BaseException) -> None:

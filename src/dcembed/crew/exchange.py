@@ -3,8 +3,8 @@
 Nothing but files is needed for it, so it is the same whoever runs the tasks: processes on this machine, or machines with a common file
 system. A process that does not see the folder does its task all the same and is heard when it is done.
 
-The folder has a file `open` as long as work is wanted, a file `best` with the objective of the best point, and a file for every better point
-that a task meets. What a task has written there outlives its process.
+The folder has a file `open` as long as work is wanted, a file for every task that is not, a file `best` with the objective of the best point,
+and one for every better point that a task meets. What a task has written there outlives its process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.05
 
 
 class Exchange:
-    """This side of the folder, which is made when it is first needed."""
+    """The side of the run, whose folder is made when it is first needed."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
@@ -54,8 +54,8 @@ class Exchange:
                 with contextlib.suppress(OSError):
                     _replace(self._folder / "best", np.array([best]))
 
-    def found(self) -> Iterator[Array]:
-        """Points that tasks have met since the last time."""
+    def found(self) -> Iterator[tuple[int, Array]]:
+        """Points that tasks have met since the last time, each with the number of the line that it came by."""
         if self._folder is None:
             return
         with contextlib.suppress(OSError):
@@ -63,9 +63,15 @@ class Exchange:
                 if name.startswith("point-"):
                     self._seen.add(name)
                     with contextlib.suppress(OSError, ValueError, EOFError):
-                        yield np.load(self._folder / name, allow_pickle=False)
+                        yield int(name.split("-")[1]), np.load(self._folder / name, allow_pickle=False)
                     with contextlib.suppress(OSError):
                         (self._folder / name).unlink()
+
+    def stop_one(self, number: int) -> None:
+        """The task with the line of this number is not wanted any more."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                (self._folder / f"stop-{number:06d}").touch()
 
     def stop(self) -> None:
         """No more work is wanted: tasks that are under way end."""
@@ -132,7 +138,7 @@ class Connection:
             self._look()
 
     def _look(self) -> None:
-        if not (self._folder / "open").exists():
+        if not (self._folder / "open").exists() or (self._folder / f"stop-{self._number:06d}").exists():
             self._stopped.set()
             return
         with contextlib.suppress(OSError, ValueError, EOFError):

@@ -99,4 +99,3 @@ class There:
     def send(self, w: Array) -> None:
         """Put the point where the run finds it."""
         self._connection.send(w)
-

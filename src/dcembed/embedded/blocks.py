@@ -55,7 +55,7 @@ class Blocks:
 
 def find_blocks(embedded: EmbeddedProgram) -> Blocks | None:
     """The blocks of a problem; None where it does not fall apart."""
-    rows, touched = sp.csr_array(embedded.host.rows), _touched_by_restrictions(embedded)
+    rows, touched = sp.csr_array(embedded.host.rows), touched_by_restrictions(embedded)
     pattern = _pattern(sp.vstack([rows, touched], format="csr"))
     free = np.concatenate([np.ones(rows.shape[0], dtype=bool), embedded.restrictions.indicator < 0])
     piece = _pieces(_inseparable(embedded, sp.csr_array(pattern[~free])))
@@ -70,7 +70,7 @@ def find_blocks(embedded: EmbeddedProgram) -> Blocks | None:
     return blocks if 0 < blocks.num_links <= MAX_LINKS * num_blocks else None
 
 
-def _touched_by_restrictions(embedded: EmbeddedProgram) -> sp.csr_array:
+def touched_by_restrictions(embedded: EmbeddedProgram) -> sp.csr_array:
     """Which columns a neural restriction depends on, by its own coefficients, its indicator and the inputs of its networks: (s, n)."""
     restrictions = embedded.restrictions
     size, n = restrictions.linear.shape

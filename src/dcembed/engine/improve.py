@@ -17,6 +17,6 @@ def improve(problem: Problem, journal: Journal, w: Array) -> None:
     """Go downhill from a point of the host, for a few steps."""
     number = journal.num_starts
     point = measure_start(problem.embedded, w)
-    journal.start(number, point)
+    journal.start(number, point, "proof")
     outcome = run_start(problem, point, Steps(number, MAX_STEPS, is_probe=True, is_on_foot=True), (), journal)
     journal.reach(number, outcome.best)

@@ -51,6 +51,8 @@ class Problem:
         The backend that a start begins with.
     blocks
         What the problem falls into; None where it does not, or where that is not to be used.
+    is_narrow
+        Whether most integers are held, around a point: masters with exact units come first then, since they are often all of it.
     """
 
     embedded: EmbeddedProgram
@@ -59,6 +61,7 @@ class Problem:
     box: Box
     solver: Solver
     blocks: Blocks | None = None
+    is_narrow: bool = False
 
     @cached_property
     def kept_affine(self) -> tuple[sp.csr_array, Array]:

@@ -73,7 +73,7 @@ def prove(
 def _take_up(journal: Journal, point: Result | Array | None) -> None:
     """Begin with the points that are given, and with the bound of a result about the same problem."""
     for number, w in enumerate(journal.arguments.starts):
-        journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)))
+        journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)), "given")
     if isinstance(point, Result) and point.program is journal.arguments.program and _same(point.embeddings, journal.arguments.embeddings):
         journal.certify(point.program.sense * point.bound)
 

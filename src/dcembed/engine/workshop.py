@@ -88,11 +88,15 @@ class Master:
 class Steps:
     """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again.
 
-    A probe is left before it settles, and one on foot before it goes beyond tangents.
+    A probe is left before it settles, one on foot before it goes beyond tangents, and a brief one before a remedy with exact units.
     """
 
-    def __init__(self, start: int, limit: int, taken: int = 0, is_probe: bool = False, is_on_foot: bool = False) -> None:
-        self.start, self.number, self.is_probe, self.is_on_foot = start, taken, is_probe, is_on_foot
+    def __init__(
+        self, start: int, limit: int, taken: int = 0, is_probe: bool = False, is_on_foot: bool = False, is_brief: bool = False
+    ) -> None:
+        self.start, self.is_probe, self.is_on_foot, self.is_brief = start, is_probe, is_on_foot, is_brief
+        # The last one that was made, and the last before it was taken up.
+        self.number = self.taken = taken
         self._limit = limit
 
     @property

@@ -19,6 +19,8 @@ class Incumbent:
     trace: list[tuple[float, float]] = field(default_factory=list)
     # All columns at each entry of the trace.
     points: list[np.ndarray] = field(default_factory=list)
+    # What brought each entry of the trace.
+    origins: list[str] = field(default_factory=list)
 
     @property
     def is_feasible(self) -> bool:
@@ -41,13 +43,14 @@ class Incumbent:
             return self.is_improved_by(point)
         return self.point is None or (not self.is_feasible and point.violation < self.point.violation)
 
-    def offer(self, point: Point, seconds: float) -> None:
+    def offer(self, point: Point, seconds: float, origin: str = "") -> None:
         """Keep the point if it is the best so far."""
         if self.accepts(point):
             if self.is_improved_by(point):
                 self.point = point
                 self.trace.append((seconds, point.objective))
                 self.points.append(point.x)
+                self.origins.append(origin)
         elif self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point
 

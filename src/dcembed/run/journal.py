@@ -75,6 +75,8 @@ class Journal:
         # The objective of the best feasible point of each start, inf for none.
         self._reached: dict[int, float] = {}
         self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
+        # What the points that are offered now come from.
+        self._origin = ""
         self._is_announced = False
         # Improving points that belong to the steps and starts noted so far.
         self._num_shown = 0
@@ -97,13 +99,19 @@ class Journal:
         elif self.arguments.options.threads > num_processors():
             self.log.note(f"threads={self.arguments.options.threads} is more than there are processors; {num_processors()} are used.")
 
-    def start(self, number: int, point: Point) -> None:
-        """A starting point."""
+    def start(self, number: int, point: Point, origin: str = "", is_own: bool = True) -> None:
+        """A starting point, and what it comes from; one that was made from good points is not the start's own, and agrees with nothing."""
+        self.work_on(origin)
         self.offer(point)
-        self.reach(number, point)
+        self.reach(number, point if is_own else None)
         is_new = self._has_news()
         if self._is_announced:
-            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, is_new)
+            words = f"start: {origin}" if origin else "start"
+            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, words, is_new)
+
+    def work_on(self, origin: str) -> None:
+        """What comes from now on is owed to this: a kind of starts."""
+        self._origin = origin
 
     def offer(self, point: Point) -> None:
         """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance.
@@ -115,7 +123,7 @@ class Journal:
         point = measure_plainly(self.embedded, point)
         if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
             point = measure_plainly(self.embedded, settle(self.embedded, point))
-        self.incumbent.offer(point, self.clock.seconds)
+        self.incumbent.offer(point, self.clock.seconds, self._origin)
         if self.incumbent.is_feasible and self.incumbent.point is not None:
             self.crew.exchange.tell(self.incumbent.point.objective)
 
@@ -184,6 +192,7 @@ class Journal:
             kind=step.kind,
             best=self._best,
             point=self.incumbent.points[-1] if self.incumbent.points else None,
+            origin=self._origin,
         )
         self._write(record)
 
@@ -218,6 +227,7 @@ class Journal:
             num_starts=self.num_starts,
             incumbents=[(seconds, self._sense * objective) for seconds, objective in self.incumbent.trace],
             incumbent_points=self.incumbent.points,
+            origins=self.incumbent.origins,
             history=self.history,
             seconds=self.clock.seconds,
             solver=self._solver,

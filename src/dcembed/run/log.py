@@ -68,16 +68,18 @@ class RunLog:
         """Everything that was noted, in its order."""
         return tuple(self._notes)
 
-    def start(self, number: int, seconds: float, objective: float, violation: float, standing: Standing, is_new: bool) -> None:
-        """The starting point itself."""
+    def start(self, number: int, seconds: float, objective: float, violation: float, standing: Standing, words: str, is_new: bool) -> None:
+        """The starting point itself, and what it comes from."""
         cells = {"start": str(number), "iter": "0", "objective": f"{objective:.9g}", "violation": f"{violation:.2g}"}
-        self._line(seconds, cells, standing, "start", is_new)
+        self._line(seconds, cells, standing, words, is_new)
 
     def iteration(self, record: Iteration, standing: Standing) -> None:
         """One subproblem."""
         values = {"objective": f"{record.objective:.9g}", "violation": f"{record.violation:.2g}"}
         sizes = {"penalty": f"{record.penalty:.2g}", "step": f"{record.step:.2g}"}
         words = f"{record.kind}: {record.solver_status}" if record.kind else record.solver_status
+        if record.is_incumbent and record.origin:
+            words = f"{words}, from {record.origin}"
         self._line(
             record.seconds,
             {"start": str(record.start), "iter": str(record.number), **values, **sizes},

@@ -21,6 +21,7 @@ from dcembed.solvers.messages import Message, read, write
 # Processes that wait for further sessions; a run has a few sessions open at a time.
 MAX_IDLE = 3
 
+
 class Worker:
     """A process that serves one session at a time. Whoever asks never waits for it: threads write and read."""
 
@@ -28,7 +29,9 @@ class Worker:
         self._owner = os.getpid()
         self._has_begun = False
         # In a session of its own the process does not hear the Ctrl-C meant for this one.
-        self._process = subprocess.Popen(command("dcembed.solvers.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
+        self._process = subprocess.Popen(
+            command("dcembed.solvers.worker"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+        )
         self._outgoing: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._incoming: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._write_all, self._read_all)]

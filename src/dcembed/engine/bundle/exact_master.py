@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.embedded.measurements import kept_affine, largest_kept, linearize
+from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.embedded.measurements import input_box, kept_affine, largest_kept, linearize
 from dcembed.embedded.open_block import OpenBlock
 from dcembed.embedded.point import Point
 from dcembed.embedded.shared_epigraph import build_shared, shared_values
@@ -34,6 +35,8 @@ FEW_UNITS, MORE_UNITS = 16, (32,)
 MAX_UNITS = 512
 # Such a master takes no more than this share of the time that is left, and never more than so many nodes.
 EXACT_SHARE, EXACT_NODES = 0.5, 5000
+# Where most integers are held, the box has settled most units: the rest may be exact, and what is left is seen in few nodes or is too large.
+NARROW_UNITS, NARROW_NODES = 48, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +48,7 @@ class ExactMaster:
     box: Box
     subproblem: Subproblem
     majorant: Majorant
+    max_nodes: int = EXACT_NODES
 
     @property
     def num_units(self) -> int:
@@ -71,10 +75,18 @@ class ExactMaster:
 def has_small_networks(problem: Problem) -> bool:
     """Whether integers decide and the networks are small enough for a few exact units to matter."""
     networks = problem.embedded.networks
-    num_units = sum(measured.num_blocks * measured.network.num_hidden for measured in networks)
+    num_units = sum(_num_moving(problem, measured) * measured.network.num_hidden for measured in networks)
     # A unit without a kink is not written out by a binary.
     has_kinks = all(measured.network.is_piecewise_linear for measured in networks)
     return has_kinks and bool(problem.embedded.host.integer.any()) and 0 < num_units <= MAX_UNITS
+
+
+def _num_moving(problem: Problem, measured: MeasuredNetwork) -> int:
+    """Evaluations whose inputs are not all held."""
+    if not problem.is_narrow:
+        return measured.num_blocks
+    lb, ub = input_box(measured, *problem.box)
+    return int((ub > lb).any(axis=1).sum())
 
 
 def build_exact(problem: Problem, blocks: Sequence[OpenBlock], point: Point, max_units: int) -> ExactMaster:
@@ -85,14 +97,15 @@ def build_exact(problem: Problem, blocks: Sequence[OpenBlock], point: Point, max
     box = Box(np.concatenate([problem.box.lb, embedded.host.lb[n:]]), np.concatenate([problem.box.ub, embedded.host.ub[n:]]))
     reach = Reach(box, largest_kept(embedded, *box)) if problem.has_switched_rows else None
     majorant = majorize(*kept_affine(embedded), linearize(embedded, written.lift(point.w)), reach)
-    return ExactMaster(point, written, box, Subproblem(embedded, build_shared(embedded)), majorant)
+    max_nodes = NARROW_NODES if problem.is_narrow else EXACT_NODES
+    return ExactMaster(point, written, box, Subproblem(embedded, build_shared(embedded)), majorant, max_nodes)
 
 
 def solve_exact(exact: ExactMaster, workshop: Workshop, penalty: Penalty, limits: Limits) -> tuple[Solution, Array]:
     """From the point, and the solution's columns; where the solver has none, not in its time, they are those of the point itself."""
     with closing(Master(exact.subproblem, workshop.master.solver)) as master:
         master.write(exact.majorant, penalty, exact.box)
-        solution = master.solve(replace(limits, seconds=EXACT_SHARE * limits.seconds, nodes=EXACT_NODES), exact.start)
+        solution = master.solve(replace(limits, seconds=EXACT_SHARE * limits.seconds, nodes=exact.max_nodes), exact.start)
     if solution.x is None or not np.isfinite(solution.x).all():
         return Solution(SolveStatus.FEASIBLE, exact.start, solution.message), exact.start
     return solution, solution.x

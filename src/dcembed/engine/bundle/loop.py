@@ -82,9 +82,11 @@ def _go_on(problem: Problem, workshop: Workshop, taken: BundleStep) -> State | S
     state, solution = taken.state, taken.mastered.solution
     if taken.kind is Kind.FAILED:
         return _cope(problem, workshop, state, solution)
-    if taken.kind is Kind.STUCK:
-        return remedy(problem, state, solution.gap, workshop.journal.clock)
-    return state
+    if taken.kind is not Kind.STUCK:
+        return state
+    after = remedy(problem, state, solution.gap, workshop.journal.clock)
+    # Masters with exact units take longer than all that came before them together.
+    return Status.ITERATION_LIMIT if after is not None and after.max_exact and workshop.steps.is_brief else after
 
 
 def is_settled(problem: Problem, w: Array, settled: Sequence[Array]) -> bool:

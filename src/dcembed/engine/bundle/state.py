@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from dcembed.arrays import Array
 from dcembed.embedded.open_block import OpenBlock
 from dcembed.embedded.point import Point
+from dcembed.engine.bundle.exact_master import NARROW_UNITS, has_small_networks
 from dcembed.engine.bundle.master import first_gap
 from dcembed.engine.bundle.model import Model, build_model, redraw
 from dcembed.engine.outcome import Walk, best_of
@@ -89,7 +90,8 @@ def begin(problem: Problem, walked: Walk, clock: Clock) -> State:
     model = build_model(problem, region, start, first_gap(problem.embedded.host.num_integers), clock)
     best = best_of((start, walked.best), problem.options.feasibility_tol)
     penalty = initial_penalty(problem.options, problem.embedded, start)
-    return State(start, penalty, model, region, best, best, start.w, region.radius)
+    max_exact = NARROW_UNITS if problem.is_narrow and has_small_networks(problem) else 0
+    return State(start, penalty, model, region, best, best, start.w, region.radius, max_exact=max_exact)
 
 
 def redrawn(problem: Problem, state: State, radius: float, clock: Clock) -> State:

@@ -54,7 +54,7 @@ def narrow(layout: Layout, blocks: Array) -> Narrow:
     number[blocks] = np.arange(blocks.size)
     columns = np.flatnonzero(number[layout.blocks.block] >= 0)
     rows = np.flatnonzero(number[layout.rows.block] >= 0)
-    used = [[-1, 0], layout.rows.measurement[rows], layout.links.measurement]
+    used = [np.array([-1, 0]), layout.rows.measurement[rows], layout.links.measurement]
     # The objective is measurement 0; a row without a network has -1, which stays the last of what is looked up.
     measurements = np.unique(np.concatenate(used))[1:]
     renumbered = np.full(layout.embedded.restrictions.num_restrictions + 2, -1, dtype=np.int64)

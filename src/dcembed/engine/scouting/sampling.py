@@ -153,11 +153,11 @@ def _change_integers(space: Space, w: Array, rng: np.random.Generator) -> Array:
     step = np.where((value + step > space.box.ub[some]) | (value + step < space.box.lb[some]), -step, step)
     changed = w.copy()
     changed[row, some] = value + step
-    holds = _rows_hold(space, changed)
+    holds = rows_hold(space, changed)
     return np.where(holds[:, None], changed, w)
 
 
-def _rows_hold(space: Space, w: Array) -> Array:
+def rows_hold(space: Space, w: Array) -> Array:
     """At which points all rows, bounds and indicators of the host hold."""
     host, indicators = space.host, space.host.indicator_rows
     on = np.round(w[:, indicators.column]) == indicators.value

@@ -26,9 +26,7 @@ PART_COST, STEP_PASSES = 2e8, 3
 MAX_POOL_ENTRIES = 200_000
 
 
-def descend_in_parts(
-    crew: Crew, shared: Shared, pool: Pool, w: Array, penalty: Array, num_steps: int, timer: Timer
-) -> Array:
+def descend_in_parts(crew: Crew, shared: Shared, pool: Pool, w: Array, penalty: Array, num_steps: int, timer: Timer) -> Array:
     """The best points (k, n) on the ways down from `w`, each by its own penalty (k,)."""
     problem: Problem = shared.value
     rows = count_rows(problem, num_steps)

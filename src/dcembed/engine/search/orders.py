@@ -36,6 +36,8 @@ class Order:
         Where it begins.
     steps
         The numbers of its steps.
+    origin
+        What it comes from.
     settled
         Points where earlier starts have ended, at which this one has nothing to add.
     box
@@ -50,6 +52,7 @@ class Order:
 
     point: Point
     steps: Steps
+    origin: str = ""
     settled: tuple[Array, ...] = ()
     box: Box | None = None
     backend: Backend | None = None
@@ -72,6 +75,7 @@ def follow(problem: Problem, order: Order, journal: Journal) -> Outcome:
     carried = carried_by(problem, order.backend)
     if order.penalty is not None:
         carried = replace(carried, options=replace(carried.options, initial_penalty=order.penalty))
+    journal.work_on(order.origin)
     try:
         if order.box is None:
             return run_start(carried, order.point, order.steps, order.settled, journal)
@@ -105,7 +109,7 @@ class Messenger(Journal):
     def __init__(self, arguments: Arguments, problem: Problem, watch: Watch, order: Order) -> None:
         super().__init__(arguments, problem.embedded, Clock(watch.left, watch))
         self._watch, self._order = watch, order
-        self._reached: list[float] = []
+        self._improvements: list[float] = []
         self.has_given_up = False
 
     def offer(self, point: Point) -> None:
@@ -120,8 +124,8 @@ class Messenger(Journal):
         """Write down a step; where there is no hope, the start is left."""
         super().step(step)
         best = self.incumbent.point
-        self._reached.append(best.objective if best is not None and self.incumbent.is_feasible else np.inf)
-        if self._order.gives_up and is_hopeless(self._reached, self._watch.best, self._order.steps.left):
+        self._improvements.append(best.objective if best is not None and self.incumbent.is_feasible else np.inf)
+        if self._order.gives_up and is_hopeless(self._improvements, self._watch.best, self._order.steps.left):
             self.has_given_up = True
             self.clock.stop()
 

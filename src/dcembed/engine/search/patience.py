@@ -38,16 +38,19 @@ class Patience:
     violation: float = float("inf")
 
     @property
+    def num_fruitless(self) -> int:
+        """Starts since the one that found the best."""
+        return self.num_starts - 1 - self.best_start
+
+    @property
     def is_over(self) -> bool:
         """Whether it is time to end."""
-        fruitless = self.num_starts - 1 - self.best_start
-        return fruitless >= MAX_FRUITLESS_STARTS and self.work - self.best_work >= MAX_FRUITLESS_WORK * self.best_work
+        return self.num_fruitless >= MAX_FRUITLESS_STARTS and self.work - self.best_work >= MAX_FRUITLESS_WORK * self.best_work
 
     @property
     def reason(self) -> str:
         """Why it is over, for a person."""
-        fruitless = self.num_starts - 1 - self.best_start
-        return f"nothing better in {fruitless} starts since start {self.best_start}, with {self.work - self.best_work} steps after {self.best_work}"
+        return f"nothing better in {self.num_fruitless} starts since start {self.best_start}, with {self.work - self.best_work} steps after {self.best_work}"
 
 
 def heard(patience: Patience, end: Point, best: Point | None, num_steps: int, objective_tol: float, is_new: bool = True) -> Patience:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dcembed.embedded.point import Point
+from dcembed.engine.moves.chooser import Chooser
+from dcembed.engine.moves.verified import Verified
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.search.patience import Patience
 from dcembed.result import Status
@@ -25,15 +27,29 @@ class Progress:
         What was done, and what had been done when the best was found.
     num_others
         Starts since one was taken up again.
-    num_combined
-        Starts that were combinations of points of blocks.
+    origins
+        What each that has begun comes from.
+    verified
+        The best feasible points that differ.
+    chooser
+        What is known of the kinds of starts, among which a search chooses that is stalled.
+    is_stalled
+        Whether the usual starts have brought nothing better for long.
     """
 
     max_steps: int
     outcomes: tuple[Outcome, ...] = ()
     patience: Patience = field(default_factory=Patience)
     num_others: int = 0
-    num_combined: int = 0
+    origins: tuple[str, ...] = ()
+    verified: Verified = field(default_factory=Verified)
+    chooser: Chooser = field(default_factory=lambda: Chooser(()))
+    is_stalled: bool = False
+
+    @property
+    def num_begun(self) -> int:
+        """Starts that have begun, those among them that are not over."""
+        return len(self.origins)
 
     @property
     def status(self) -> Status:

@@ -48,6 +48,11 @@ class UnderWay:
         problem: Problem = self.shared.value
         return problem
 
+    @property
+    def numbers(self) -> list[int]:
+        """Of the starts."""
+        return [begun.order.steps.start for begun in self.queue]
+
     def begun(self, order: Order) -> UnderWay:
         """With one more start, which is sent out where somebody is there for it."""
         return replace(self, queue=(*self.queue, Begun(order))).sent_out()
@@ -123,13 +128,16 @@ class UnderWay:
     def hear(self) -> None:
         """Take up the points that have been met elsewhere."""
         journal = self.journal
-        for w in journal.crew.exchange.found():
+        origins = {begun.errand.number: begun.order.origin for begun in self.queue if begun.errand is not None}
+        for number, w in journal.crew.exchange.found():
             if w.shape == (journal.embedded.host.num_columns,):
+                journal.work_on(origins.get(number, self.queue[0].order.origin if self.queue else ""))
                 journal.offer(measure_point(journal.embedded, w))
 
-    def given_up(self) -> None:
+    def given_up(self) -> UnderWay:
         """Nobody waits for these any more; what they have met is kept."""
         for begun in self.queue:
             if begun.errand is not None:
-                begun.errand.future.cancel()
+                self.journal.crew.call_back(begun.errand)
         self.hear()
+        return replace(self, queue=())

@@ -1,0 +1,82 @@
+"""What the starts of a search come from and go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+
+from dcembed.arrays import Array
+from dcembed.crew.task import Shared
+from dcembed.engine.columns.columns import Columns, open_columns
+from dcembed.engine.moves.chooser import Chooser
+from dcembed.engine.moves.table import open_chooser
+from dcembed.engine.moves.terrain import Terrain
+from dcembed.engine.problem import Problem, solver_for
+from dcembed.engine.scouting.scout import Scout
+from dcembed.program.derive import without_objective
+from dcembed.run.host import HostProblem, open_host
+from dcembed.run.journal import Journal
+from dcembed.run.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What the starts of a run come from and go to; `shared` is the problem as it goes to others."""
+
+    shared: Shared
+    journal: Journal
+    host: HostProblem
+    scout: Scout
+    terrain: Terrain
+    given: tuple[Array, ...]
+    columns: Columns | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that all starts are of."""
+        problem: Problem = self.shared.value
+        return problem
+
+    @property
+    def num_first(self) -> int:
+        """Starts that come before all others: the user's, and what columns make of them."""
+        return len(self.given) + (self.columns is not None)
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether something is integer."""
+        return bool(self.problem.embedded.integer.any())
+
+    @property
+    def is_one_pass(self) -> bool:
+        """Whether so many starts are made, and no more."""
+        return self.problem.options.search == "converge"
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the search goes on until the limit."""
+        return self.problem.options.search == "until-limit"
+
+    @property
+    def probes(self) -> bool:
+        """Whether starts are left after some steps, since others follow."""
+        return not self.is_one_pass and self.problem.options.num_starts != 1
+
+
+@contextmanager
+def open_search(problem: Problem, journal: Journal) -> Iterator[Search]:
+    """Open the solvers that starts are found with."""
+    solver, shared, space = replace(problem.solver, note=journal.log.note), Shared(problem), Space(problem.embedded, problem.box)
+    host = open_host(problem.embedded, problem.box, solver)
+    corners = replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
+    scout = Scout(shared, corners, journal.crew, journal.clock)
+    terrain = Terrain(problem, space, journal.clock.limits)
+    given = tuple(map(problem.embedded.lower, journal.arguments.starts))
+    with closing(host.session), closing(scout):
+        yield Search(shared, journal, host, scout, terrain, given, open_columns(shared, journal, given))
+
+
+def choose_among(here: Search) -> Chooser:
+    """The kinds of starts among which a search chooses that has stalled."""
+    return open_chooser(here.terrain, ("scout",) if here.columns is None else ("scout", "columns"))
