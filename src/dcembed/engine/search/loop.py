@@ -26,6 +26,7 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
     """
     with open_search(problem, journal) as here:
         progress, under_way = Progress(problem.options.max_iterations, chooser=choose_among(here)), UnderWay(here.shared, journal)
+        dry: Ending | None = None
         while True:
             if attempt is not None and len(progress.outcomes) == ATTEMPTED and progress.num_others:
                 attempt()
@@ -34,19 +35,23 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
             ending = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock)
             if ending is not None:
                 under_way = under_way.given_up()
-            else:
-                progress, under_way, ending = _begin(here, progress, under_way)
-            if ending is not None and not under_way.queue:
+            elif dry is None:
+                progress, under_way, dry = _begin(here, progress, under_way)
+            if not under_way.queue:
+                ending = ending or dry
+                assert ending is not None
                 last = None if ending.is_final else taking_up(progress, progress.max_steps)
                 if last is None:
                     return replace(ending, hint=None if here.columns is None else here.columns.hint())
-                under_way = under_way.begun(last)
+                under_way, dry = under_way.begun(last), None
             order, outcome, under_way = under_way.first()
             progress = hear(here, progress, order, outcome)
+            # What was found dry may be so no longer, now that more is known.
+            dry = dry if here.is_one_pass else None
 
 
 def _begin(here: Search, progress: Progress, under_way: UnderWay) -> tuple[Progress, UnderWay, Ending | None]:
-    """Begin as many starts as may be under way; an ending where there is no further one, which is none as long as others are under way."""
+    """Begin as many starts as may be under way; with an ending where there is no further one."""
     while len(under_way.queue) < _room(here, progress) and _may_begin(here, progress):
         turn = next_turn(here, progress, under_way.numbers)
         if isinstance(turn, Ending):
