@@ -34,7 +34,7 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
                     return Ending(progress.status, f"the bound is reached after {len(progress.outcomes)} starts", is_final=True)
             ending = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock)
             if ending is not None:
-                under_way = under_way.given_up()
+                progress, under_way = progress.without_others(), under_way.given_up()
             elif dry is None:
                 progress, under_way, dry = _begin(here, progress, under_way)
             if not under_way.queue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Chooser
@@ -50,6 +50,10 @@ class Progress:
     def num_begun(self) -> int:
         """Starts that have begun, those among them that are not over."""
         return len(self.origins)
+
+    def without_others(self) -> Progress:
+        """The progress without starts that have begun and are not over: nobody waits for them."""
+        return replace(self, origins=self.origins[: len(self.outcomes)])
 
     @property
     def status(self) -> Status:
