@@ -1,0 +1,44 @@
+"""Sparse matrices of the same width, one below the other, as three arrays: row, column and value of each entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.saving.packed import Packed
+
+
+def pack_matrices(matrices: Sequence[sp.csr_array], name: str) -> dict[str, Array]:
+    """The entries in their order; heights and width are for the owner to keep."""
+    heights = [matrix.shape[0] for matrix in matrices]
+    above = np.cumsum([0, *heights[:-1]]) if heights else np.zeros(0, dtype=np.int64)
+    ordered = [_ordered(matrix) for matrix in matrices]
+    rows = [np.repeat(np.arange(matrix.shape[0]) + start, np.diff(matrix.indptr)) for matrix, start in zip(ordered, above, strict=True)]
+    none = np.zeros(0, dtype=np.int64)
+    return {
+        f"{name}.rows": np.concatenate([none, *rows]).astype(np.int64),
+        f"{name}.columns": np.concatenate([none, *(matrix.indices for matrix in ordered)]).astype(np.int64),
+        f"{name}.values": np.concatenate([np.zeros(0), *(matrix.data for matrix in ordered)]),
+    }
+
+
+def unpack_matrices(packed: Packed, name: str, heights: Sequence[int], width: int) -> list[sp.csr_array]:
+    """The matrices, of these heights; ValueError where an entry lies outside."""
+    rows, columns = packed.whole(f"{name}.rows", sum(heights)), packed.whole(f"{name}.columns", width)
+    values = packed.numbers(f"{name}.values")
+    if not rows.size == columns.size == values.size or (np.diff(rows) < 0).any():
+        raise ValueError(f"{name} has {rows.size} rows, {columns.size} columns and {values.size} values, or they are out of order")
+    ends = np.cumsum([0, *heights])
+    cuts = np.searchsorted(rows, ends)
+    return [
+        sp.csr_array((values[i:j], (rows[i:j] - above, columns[i:j])), shape=(height, width))
+        for i, j, above, height in zip(cuts[:-1], cuts[1:], ends[:-1], heights, strict=True)
+    ]
+
+
+def _ordered(matrix: sp.csr_array) -> sp.csr_array:
+    """The same matrix with the entries of each row from left to right: equal matrices are packed alike."""
+    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
