@@ -157,12 +157,14 @@ def test_every_option_can_be_set(folder, capsys):
         "solver_options": "{}",
         "threads": 1,
         "seed": 4,
+        "checkpoint": "run.npz",
         "verbose": "false",
     }
     flags = [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
     assert main([*SOLVE, *flags]) == 0
     assert set(options) | {"callback", "stop"} == {field.name for field in dcembed.Options.__dataclass_fields__.values()}
     assert "(feasible), bound" in capsys.readouterr().out
+    assert (folder / "run.npz").is_file()
     assert main([*MILP, "--quiet", "--solver", "highs", "--solver-option", "presolve=off", "--threads", "1", "--seed", "7"]) == 0
     assert main([*MILP, "--quiet", "--option", "feasibility-tol=0.001", "--option", "time_limit=inf"]) == 0
 

@@ -64,6 +64,26 @@ def load_result(path: str | Path) -> Result:
         raise damaged(target, error) from error
 
 
+def load_earlier(path: Path, program: Program, embeddings: Sequence[Embedding]) -> Result | None:
+    """What an earlier run on this very problem has left in a file; None if the file is about another problem."""
+    packed = read_archive(path, lambda name: name.startswith("run."))
+    try:
+        about = fingerprint(program, embeddings)
+        if packed.part("run").record.get("problem") != about:
+            return None
+        with np.errstate(all="ignore"):
+            return _best([_unpack_run(run, program, embeddings) for run in (packed, *_beside(path, about))])
+    except DAMAGES as error:
+        raise damaged(path, error) from error
+
+
+def rank(result: Result) -> tuple[int, float]:
+    """Less for a better point: feasible ones by what is minimized, then others by their violation, then none."""
+    if result.x is None:
+        return 2, 0.0
+    return (0, result.program.sense * result.objective) if result.is_feasible else (1, result.violation)
+
+
 def _beside(path: Path, about: str) -> list[Packed]:
     """What a run that was killed has written beside its file since; it is about the same problem, or not looked at."""
     latest = latest_beside(path)
@@ -80,17 +100,11 @@ def _beside(path: Path, about: str) -> list[Packed]:
 def _best(results: list[Result]) -> Result:
     """The best point of results about one problem, the last one of equals, with the best bound."""
     sense = results[0].program.sense
-    best = min(reversed(results), key=lambda result: _rank(result, sense))
+    best = min(reversed(results), key=rank)
     bounded = max(reversed(results), key=lambda result: sense * result.bound)
     if bounded is best or bounded.bound == best.bound:
         return best
     return replace(best, bound=bounded.bound, bounds=bounded.bounds)
-
-
-def _rank(result: Result, sense: float) -> tuple[int, float]:
-    if result.x is None:
-        return 2, 0.0
-    return (0, sense * result.objective) if result.is_feasible else (1, result.violation)
 
 
 def _unpack_run(packed: Packed, program: Program, embeddings: Sequence[Embedding]) -> Result:

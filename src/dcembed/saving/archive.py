@@ -6,6 +6,7 @@ Arrays are stored as they are: weights hardly shrink, and a file has to be writt
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -33,10 +34,17 @@ def check_target(path: Any, who: str) -> Path:
     target = as_path(path, f"{who}: path")
     if target.suffix.lower() != SUFFIX:
         raise InputError(f"{who} writes {SUFFIX} files, received the path {target}. Give it the suffix {SUFFIX}.")
-    if not target.parent.is_dir():
+    try:
+        has_folder, is_folder = target.parent.is_dir(), target.is_dir()
+        may_write = os.access(target if target.exists() else target.parent, os.W_OK)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{target} cannot be written: {error}.") from None
+    if not has_folder:
         raise InputError(f"{target} cannot be written: there is no folder {target.parent}. Make it first.")
-    if target.is_dir():
+    if is_folder:
         raise InputError(f"{target} cannot be written: it is a folder.")
+    if not may_write:
+        raise InputError(f"{target} cannot be written: no permission.")
     return target
 
 
