@@ -6,6 +6,7 @@ import io
 import math
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -79,7 +80,10 @@ def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, kind = read_head(stream)
+    with warnings.catch_warnings():
+        # Of a head that is not quite right it says that Python 2 wrote it.
+        warnings.simplefilter("ignore")
+        shape, _, kind = read_head(stream)
     claimed, there = math.prod(shape) * kind.itemsize, len(content) - stream.tell()
     if kind.hasobject or min(shape, default=1) < 0 or claimed != there:
         raise ValueError(f"{entry.filename} says it is {kind} of shape {shape}, which is {claimed} bytes, but {there} are there")

@@ -41,8 +41,8 @@ class Checkpoint:
         self._path, self._program, self._embeddings, self._note = path, program, embeddings, note
         self._is_taken = path.exists()
         self._earlier = load_earlier(path, program, embeddings) if self._is_taken else None
-        # Whether the problem of this run is in the file, and how long it took to write it.
-        self._is_ours, self._seconds = False, 0.0
+        # Whether the problem of this run is in the file, how long it took to write it, and whether a feasible point is there.
+        self._is_ours, self._seconds, self._has_feasible = False, 0.0, False
         self._about = ""
         self._news: Result | None = None
         self._is_over = False
@@ -67,10 +67,7 @@ class Checkpoint:
             self._thread.join()
         if result.x is None and result.bound == -result.program.sense * np.inf:
             return result
-        if self._earlier is not None and not self._is_ours and not _is_as_good(result, self._earlier):
-            words = f"{self._path} keeps the better point of an earlier run, objective {self._earlier.objective:.9g}. Go on from it with start=."
-        else:
-            words = self._try(result, is_last=True)
+        words = self._try(result, is_last=True) if self._may_write(result) else f"{self._path} keeps {self._what_is_kept}."
         return replace(result, notes=(*result.notes, words)) if words else result
 
     def _work(self) -> None:
@@ -84,7 +81,11 @@ class Checkpoint:
             # The first one has the problem with it, which happens once.
             spent = 0.0 if is_first and self._is_ours else time.thread_time() - began
             with self._changed:
-                self._changed.wait_for(lambda: self._is_over, max(LEAST_SECONDS, spent / SHARE))
+                self._changed.wait_for(self._is_urgent, max(LEAST_SECONDS, spent / SHARE))
+
+    def _is_urgent(self) -> bool:
+        """Whether there is no time to wait: the run is over, or has its first feasible point."""
+        return self._is_over or (self._news is not None and self._news.is_feasible and not self._has_feasible)
 
     def _next(self) -> Result | None:
         """What is to be written next; None when the run is over, whose end is written by `finish`."""
@@ -99,15 +100,24 @@ class Checkpoint:
             self._news = self._news or news
 
     def _may_write(self, news: Result) -> bool:
-        """An older file gives way to a feasible point, and one of the same problem to one that is as good as its own."""
+        """A file that was there gives way to a feasible point, or, if it is about the same problem, to one that is as good as its own."""
         if self._is_ours or not self._is_taken:
             return True
-        return news.is_feasible and (self._earlier is None or _is_as_good(news, self._earlier))
+        return news.is_feasible if self._earlier is None else _is_as_good(news, self._earlier)
+
+    @property
+    def _what_is_kept(self) -> str:
+        if self._earlier is None:
+            return "a result about another problem, since this run has no feasible point"
+        return (
+            f"the better point of an earlier run, objective {self._earlier.objective:.9g}; load_result reads it, and start= goes on from it"
+        )
 
     def _try(self, result: Result, is_last: bool = False) -> str:
         """Write; what went wrong, in words. It costs a note, not the run."""
         try:
             self._write(result, is_last)
+            self._has_feasible = result.is_feasible
         except (InputError, OSError, MemoryError) as error:
             return f"The checkpoint is not written: {error or 'out of memory'} The run goes on."
         return ""
@@ -137,9 +147,7 @@ def open_checkpoint(
         # The folder of the process may change while the run goes on.
         return Checkpoint(target.absolute(), program, embeddings, note)
     except InputError as error:
-        raise InputError(
-            f"{WHO}={str(path)!r} is in the way of something else and stays as it is. {error} Or give another path."
-        ) from error
+        raise InputError(f"{WHO}={str(path)!r} is not accepted: what is there stays as it is. Give another path. {error}") from error
 
 
 def _is_as_good(one: Result, other: Result) -> bool:
