@@ -51,7 +51,8 @@ class Status(Enum):
         "columns to similar sizes."
     )
     INTERRUPTED = (
-        "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error; the best point so far is returned."
+        "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error; the best point so far is returned. "
+        "Go on from it with start=result."
     )
 
     @property
