@@ -42,7 +42,7 @@ class Problem:
     embedded
         The problem.
     options
-        The settings, every "auto" decided; without the callback, which is the journal's to call.
+        The settings, every "auto" decided; without the callback and the checkpoint, which are the journal's.
     subproblem
         What all subproblems have in common.
     box
@@ -108,7 +108,7 @@ def solver_for(problem: Problem, problem_class: str) -> Solver:
 
 def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False) -> Problem:
     """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`."""
-    chosen = replace(_choose(options, embedded), callback=None)
+    chosen = replace(_choose(options, embedded), callback=None, checkpoint=None)
     problem = Problem(
         embedded=embedded,
         options=chosen,

@@ -68,7 +68,10 @@ class Checkpoint:
         if result.x is None and result.bound == -result.program.sense * np.inf:
             return result
         words = self._try(result, is_last=True) if self._may_write(result) else f"{self._path} keeps {self._what_is_kept}."
-        return replace(result, notes=(*result.notes, words)) if words else result
+        if not words:
+            return result
+        self._note(words)
+        return replace(result, notes=(*result.notes, words))
 
     def _work(self) -> None:
         """Write what is heard, one after the other, so rarely that it costs next to nothing."""
@@ -76,7 +79,7 @@ class Checkpoint:
             began = time.thread_time()
             is_first = not self._is_ours
             if self._may_write(news) and (words := self._try(news)):
-                self._note(words)
+                self._note(f"{words} The run goes on.")
                 self._hear_again(news)
             # The first one has the problem with it, which happens once.
             spent = 0.0 if is_first and self._is_ours else time.thread_time() - began
@@ -119,7 +122,7 @@ class Checkpoint:
             self._write(result, is_last)
             self._has_feasible = result.is_feasible
         except (InputError, OSError, MemoryError) as error:
-            return f"The checkpoint is not written: {error or 'out of memory'} The run goes on."
+            return f"The checkpoint is not written: {str(error) or 'out of memory.'}"
         return ""
 
     def _write(self, result: Result, is_last: bool) -> None:

@@ -80,9 +80,12 @@ def _unpack_networks(packed: Packed, path: Path) -> list[Network]:
 
 def _unpack_affine(packed: Packed, count: Array, widths: list[int], num_columns: int) -> list[AffineInputs]:
     offsets = _cut(packed.numbers("offset"), count, widths)
+    heights = packed.numbers("heights", "iu").tolist()
     # The rows of one evaluation stand for all, or there are as many as constants.
-    most = max((offset.size for offset in offsets), default=0)
-    heights = packed.whole("heights", most + 1).tolist()
+    if len(heights) != len(offsets) or any(
+        height not in (width, offset.size) for height, width, offset in zip(heights, widths, offsets, strict=True)
+    ):
+        raise ValueError("the matrices of its inputs are not as high as their constants say")
     matrices = unpack_matrices(packed, "coefficients", heights, num_columns)
     return [AffineInputs(matrix, offset) for matrix, offset in zip(matrices, offsets, strict=True)]
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.saving.packed import Packed
+from dcembed.sparse import compressed
 
 
 def pack_matrices(matrices: Sequence[sp.csr_array], name: str) -> dict[str, Array]:
@@ -29,12 +30,16 @@ def unpack_matrices(packed: Packed, name: str, heights: Sequence[int], width: in
     """The matrices, of these heights; ValueError where an entry lies outside."""
     rows, columns = packed.whole(f"{name}.rows", sum(heights)), packed.whole(f"{name}.columns", width)
     values = packed.numbers(f"{name}.values")
-    if not rows.size == columns.size == values.size or (np.diff(rows) < 0).any():
-        raise ValueError(f"{name} has {rows.size} rows, {columns.size} columns and {values.size} values, or they are out of order")
+    if not rows.size == columns.size == values.size:
+        raise ValueError(f"{name} has {rows.size} rows, {columns.size} columns and {values.size} values")
+    down, right = np.diff(rows), np.diff(columns)
+    if ((down < 0) | ((down == 0) & (right <= 0))).any():
+        raise ValueError(f"the entries of {name} are out of order, or some are there twice")
     ends = np.cumsum([0, *heights])
     cuts = np.searchsorted(rows, ends)
+    # There may be a hundred thousand of them, one row each, which scipy's own constructor takes its time for.
     return [
-        sp.csr_array((values[i:j], (rows[i:j] - above, columns[i:j])), shape=(height, width))
+        compressed(values[i:j], columns[i:j], np.searchsorted(rows[i:j], above + np.arange(height + 1)), (height, width))
         for i, j, above, height in zip(cuts[:-1], cuts[1:], ends[:-1], heights, strict=True)
     ]
 

@@ -20,16 +20,15 @@ OBJECTIVES = ("quadratic", "concave")
 
 def pack_program(program: Program) -> Packed:
     """Numbers as arrays, names as a record."""
-    indicators, quadratics, cones = program.indicators, program.quadratic_constraints, program.cones
+    indicators, quadratics, cones = program.indicator_rows, program.quadratic_constraints, program.cones
     arrays: dict[str, Array] = {name: getattr(program, name) for name in VECTORS}
     arrays |= {"offset": np.array([program.offset]), "integer": program.integer, "maximize": np.array([program.maximize])}
     arrays |= pack_matrices([program.rows], "rows")
     for name in OBJECTIVES:
         if (matrix := getattr(program, name)) is not None:
             arrays |= pack_matrices([matrix], name)
-    arrays |= {f"indicators.{name}": np.array([getattr(i, name) for i in indicators], dtype=np.int64) for name in ("column", "value")}
-    arrays |= {f"indicators.{name}": np.array([getattr(i, name) for i in indicators], dtype=np.float64) for name in ("lb", "ub")}
-    arrays |= pack_matrices([i.coefficients for i in indicators], "indicators.coefficients")
+    arrays |= {f"indicators.{name}": getattr(indicators, name) for name in ("column", "value", "lb", "ub")}
+    arrays |= pack_matrices([indicators.matrix], "indicators.coefficients")
     arrays["quadratics.ub"] = np.array([constraint.ub for constraint in quadratics], dtype=np.float64)
     arrays |= pack_matrices([constraint.quadratic for constraint in quadratics], "quadratics.quadratic")
     arrays |= pack_matrices([constraint.coefficients for constraint in quadratics], "quadratics.coefficients")
@@ -45,7 +44,7 @@ def pack_program(program: Program) -> Packed:
         {
             "columns": _listed(program.column_names),
             "rows": _listed(program.row_names),
-            "indicators": [indicator.name for indicator in indicators],
+            "indicators": [indicator.name for indicator in program.indicators],
             "quadratics": [constraint.name for constraint in quadratics],
             "cones": [_listed(cone.names) for cone in cones],
         },
