@@ -83,6 +83,17 @@ def test_the_bound_of_another_problem_is_not_taken_over():
     assert proved.is_feasible
 
 
+def test_the_bound_of_an_equal_problem_from_a_file_is_taken_over(tmp_path):
+    program, embedding = _problem(5)
+    known = dcembed.solve(program, embedding, options=Options(prove=True, verbose=False))
+    known.save(tmp_path / "known.npz")
+    equal, _ = _problem(5)
+    for point in (known, dcembed.load_result(tmp_path / "known.npz")):
+        proved = dcembed.prove(equal, embedding, point=point, time_limit=0.0, options={"verbose": False})
+        assert proved.bound == known.bound
+        assert proved.objective == known.objective
+
+
 def test_a_bad_point_is_improved():
     program, embedding = _problem(7, "tanh")
     corner = np.array([-2.0, -2.0, 0.0])

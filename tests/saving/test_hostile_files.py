@@ -147,6 +147,18 @@ def test_constraints_that_take_more_room_than_the_file(tmp_path, content):
     assert "take more room than the size of the file explains" in refused(tmp_path, packed(members))
 
 
+def test_inputs_that_are_higher_than_their_constants(tmp_path):
+    network = random_mlp(0, (2, 3, 1))
+    program = Program(cost=np.ones(4), lb=-1, ub=9)
+    embeddings = [Embedding(network, dcembed.AffineInputs(np.eye(4)[:2]), [column]) for column in (2, 3)]
+    path = tmp_path / "result.npz"
+    dcembed.solve(program, embeddings, options=quiet(max_iterations=0)).save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["embeddings.heights.npy"] = array([2, 10**12])
+    assert "not as high as their constants say" in refused(tmp_path, packed(members))
+
+
 def test_a_name_that_is_there_twice(tmp_path, content):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:

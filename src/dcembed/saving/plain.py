@@ -23,6 +23,7 @@ _WRITERS: Mapping[str, Callable[[Any], Any]] = {
     "float": lambda value: float(value) if isfinite(value) else str(float(value)),
     "str": str,
     "tuple[str, ...]": list,
+    "list[str]": list,
 }
 _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "bool": lambda value, where: require(value, bool, where),
@@ -30,6 +31,7 @@ _READERS: Mapping[str, Callable[[Any, str], Any]] = {
     "float": lambda value, where: float(value) if value in ("inf", "-inf", "nan") else as_number(value, where),
     "str": lambda value, where: require(value, str, where),
     "tuple[str, ...]": as_names,
+    "list[str]": lambda value, where: list(as_names(value, where)),
 }
 # Columns of a table: numbers are an array, texts are kept once and pointed to.
 _KINDS = {"bool": "b", "int": "iu", "float": "f"}
