@@ -81,6 +81,14 @@ def test_a_run_that_is_killed_leaves_a_point_that_verifies(tmp_path, kill):
     assert again.objective <= last
 
 
+def until(holds) -> bool:
+    """Wait for what another thread does; whether it was done."""
+    deadline = time.monotonic() + 20.0
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return holds()
+
+
 def test_the_last_improvement_gets_there_while_nothing_else_happens(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LEAST_SECONDS", 0.05)
     path, bests, seen = tmp_path / "run.npz", [], []
@@ -89,21 +97,19 @@ def test_the_last_improvement_gets_there_while_nothing_else_happens(tmp_path, mo
     def wait(record):
         """A solver that works for long, after an improvement."""
         if np.isfinite(record.best) and record.is_incumbent:
-            deadline = time.monotonic() + 20.0
-            while time.monotonic() < deadline:
-                if path.exists() and dcembed.load_result(path).objective == pytest.approx(record.best, abs=1e-12):
-                    seen.append(record.best)
-                    break
-                time.sleep(0.01)
             bests.append(record.best)
+            is_there = until(lambda: path.exists() and dcembed.load_result(path).objective == pytest.approx(record.best, abs=1e-12))
+            seen.append(is_there)
 
     dcembed.solve(program, embedding, options=quiet(checkpoint=path, callback=wait, max_iterations=8))
-    assert len(seen) == len(bests) > 1
+    assert all(seen)
+    assert len(bests) > 1
 
 
 def test_the_problem_is_written_once_and_a_point_is_small(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(module, "SHARE", np.inf)
+    monkeypatch.setattr(module, "QUICK_SECONDS", np.inf)
     path, written = tmp_path / "run.npz", []
     real = module.write_archive
     monkeypatch.setattr(
@@ -114,8 +120,7 @@ def test_the_problem_is_written_once_and_a_point_is_small(tmp_path, monkeypatch)
     sizes = []
 
     def look(record):
-        time.sleep(0.05)
-        if latest_beside(path).exists():
+        if record.number == 5 and until(latest_beside(path).exists):
             sizes.append((path.stat().st_size, latest_beside(path).stat().st_size))
 
     result = dcembed.solve(program, embedding, options=quiet(checkpoint=str(path), callback=look, max_starts=2))
@@ -134,7 +139,8 @@ def test_the_problem_is_written_once_and_a_point_is_small(tmp_path, monkeypatch)
 def test_a_problem_that_takes_long_to_write_is_not_written_again_at_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "QUICK_SECONDS", -1.0)
     path = tmp_path / "run.npz"
-    result = dcembed.solve(*level_problem(17), options=quiet(checkpoint=path, callback=lambda record: time.sleep(0.05)))
+    written = {"checkpoint": path, "callback": lambda record: until(path.exists) and None}
+    result = dcembed.solve(*level_problem(17), options=quiet(**written))
     assert sorted(item.name for item in tmp_path.iterdir()) == ["run.npz", "run.npz.latest"]
     again = dcembed.load_result(path)
     assert (again.status, again.objective) == (result.status, result.objective)
@@ -170,14 +176,12 @@ def test_every_ending_is_written(tmp_path):
 
 def test_bounds_are_kept_too(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LEAST_SECONDS", 0.0)
-    monkeypatch.setattr(module.Checkpoint, "finish", lambda self, result: result)
-    path = tmp_path / "run.npz"
+    path, kept, finish = tmp_path / "run.npz", [], module.Checkpoint.finish
+    monkeypatch.setattr(module.Checkpoint, "finish", lambda self, result: kept.append(self) or result)
     result = dcembed.solve(*level_problem(17), options=quiet(checkpoint=path, prove="auto"))
     assert np.isfinite(result.bound)
-    deadline = time.monotonic() + 20.0
-    while dcembed.load_result(path).bound != result.bound and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert dcembed.load_result(path).bound == result.bound
+    assert until(lambda: path.exists() and dcembed.load_result(path).bound == result.bound)
+    finish(kept[0], result)
 
 
 def test_a_better_point_of_the_same_problem_stays(tmp_path):

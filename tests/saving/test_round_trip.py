@@ -16,7 +16,7 @@ from dcembed.network.affine import Affine
 from dcembed.network.network import Network
 from dcembed.program.derive import keep_columns
 from dcembed.saving.problem import fingerprint, is_same_problem
-from problems import box_problem, indicator_problem, level_problem, quiet, random_mlp
+from problems import box_problem, level_problem, quiet, random_mlp
 from test_every_field import PARTS
 from test_every_field import problem as part_problem
 
@@ -158,10 +158,11 @@ def test_embeddings_of_all_kinds_come_back_and_share_their_networks(tmp_path):
 
 
 def test_every_field_of_a_result_comes_back(tmp_path):
-    program, embedding = indicator_problem(0)
-    result = solved(program, embedding, max_starts=3, prove="auto", gap_tol=1e-3)
+    program, embedding = level_problem(17)
+    result = solved(program, embedding, max_starts=2, gap_tol=1e-3)
     # Nothing may be empty, or it would be seen by nobody.
-    full = dataclasses.replace(result, notes=("one", "zwei ö"), reason="because", preparation_seconds=0.5)
+    words = {"notes": ("one", "zwei ö"), "reason": "because"}
+    full = dataclasses.replace(result, **words, preparation_seconds=0.5, bound=-9.0, bounds=[(0.25, -np.inf), (0.5, -9.0)])
     assert all(getattr(full, field.name) is not None for field in dataclasses.fields(full))
     assert full.history
     assert full.incumbents
