@@ -19,6 +19,8 @@ from tests.frontends.problems import ConvexQP, NeuralMILP, make_network
 
 import dcembed
 from dcembed.cli import main
+from dcembed.errors import InputError
+from dcembed.saving import archive
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -135,6 +137,76 @@ def test_a_solution_is_a_start(folder, capsys):
     assert "ITERATION_LIMIT: objective 0.309118977" in capsys.readouterr().out
 
 
+def test_a_run_is_saved_and_taken_up_again(folder, capsys):
+    few = ["--quiet", "--option", "max_iterations=1", "--option", "max_starts=1"]
+    assert main([*MILP, *few, "--save", "run.npz"]) == 0
+    assert "Written: run.npz" in capsys.readouterr().out
+    first = dcembed.load_result("run.npz")
+    assert "x0" in first.program.column_names
+    # With the same files, and with nothing but the file, whose problem it is; to the same file.
+    assert main([*MILP, "--quiet", "--resume", "run.npz", "--save", "run.npz", "--option", "max_starts=3"]) == 0
+    assert f"Going on from run.npz: objective {first.objective:.9g} (feasible)." in capsys.readouterr().out
+    second = dcembed.load_result("run.npz")
+    assert second.objective >= first.objective
+    assert main(["solve", "--resume", "run.npz", "--prove", "--time-limit", "20", "--checkpoint", "run.npz", "--solution", "out.json"]) == 0
+    said = capsys.readouterr().out
+    assert "run.npz: Program(6 columns, 4 rows, 3 integers), maximized" in said
+    assert "y = f(x0, x1)" in said
+    third = dcembed.load_result("run.npz")
+    assert third.objective >= second.objective
+    assert np.isfinite(third.bound)
+    assert json.loads((folder / "out.json").read_text())["columns"].keys() == set(first.program.column_names)
+    # The bound is taken up with it.
+    assert main(["solve", "--resume", "run.npz", *few]) == 0
+    said = capsys.readouterr().out
+    assert f"bound {third.bound:.9g}" in said
+
+
+def test_a_file_about_another_problem_is_a_start_if_it_has_the_same_columns(folder, capsys):
+    few = ["--quiet", "--option", "max_iterations=1", "--option", "max_starts=1"]
+    assert main([*MILP, *few, "--save", "run.npz"]) == 0
+    (folder / "milp.lp").write_text(milp_lp().replace("few: z0 + z1 - b <= 1", "few: z0 + z1 - b <= 1.25"))
+    capsys.readouterr()
+    assert main([*MILP, *few, "--resume", "run.npz"]) == 0
+    assert "run.npz is about another problem with the same columns: its point is a start, objective" in capsys.readouterr().out
+    assert main([*SOLVE, *few, "--resume", "run.npz"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "dcembed: run.npz is about another problem, Program(6 columns, 4 rows, 3 integers), whose columns are not those of qp.lp"
+    )
+    assert said.count("\n") == 1
+
+
+def test_columns_without_names_get_some(folder, capsys):
+    program, embedding = NeuralMILP.matrices()
+    nameless = dcembed.Program(
+        cost=program.cost,
+        rows=program.rows,
+        row_lb=program.row_lb,
+        row_ub=program.row_ub,
+        lb=program.lb,
+        ub=program.ub,
+        integer=program.integer,
+    )
+    dcembed.solve(nameless, embedding, options={"verbose": False, "max_starts": 1}).save("run.npz")
+    assert main(["solve", "--resume", "run.npz", "--solution", "out.sol", "--option", "max_starts=1"]) == 0
+    assert "\nx0 " in (folder / "out.sol").read_text()
+
+
+def test_a_result_that_cannot_be_written_is_put_elsewhere(folder, monkeypatch, capsys):
+    def full(path, write):
+        if Path(path).parent == Path():
+            raise InputError(f"{path} cannot be written: No space left on device.")
+        real(path, write)
+
+    real = archive.write_whole
+    monkeypatch.setattr(archive, "write_whole", full)
+    assert main([*MILP, "--quiet", "--save", "run.npz", "--option", "max_starts=1"]) == 2
+    said = capsys.readouterr().err
+    assert "run.npz cannot be written: No space left on device. The point is in " in said
+    assert dcembed.load_result(said.split("The point is in ")[1].split(" instead.")[0]).is_feasible
+
+
 def test_every_option_can_be_set(folder, capsys):
     options = {
         "time_limit": 60,
@@ -157,12 +229,14 @@ def test_every_option_can_be_set(folder, capsys):
         "solver_options": "{}",
         "threads": 1,
         "seed": 4,
+        "checkpoint": "run.npz",
         "verbose": "false",
     }
     flags = [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
     assert main([*SOLVE, *flags]) == 0
     assert set(options) | {"callback", "stop"} == {field.name for field in dcembed.Options.__dataclass_fields__.values()}
     assert "(feasible), bound" in capsys.readouterr().out
+    assert (folder / "run.npz").is_file()
     assert main([*MILP, "--quiet", "--solver", "highs", "--solver-option", "presolve=off", "--threads", "1", "--seed", "7"]) == 0
     assert main([*MILP, "--quiet", "--option", "feasibility-tol=0.001", "--option", "time_limit=inf"]) == 0
 
@@ -175,11 +249,20 @@ def test_embeddings_from_a_file(folder):
     assert json.loads((folder / "a.json").read_text())["objective"] == pytest.approx(0.3091189773, abs=1e-6)
 
 
-ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, prove, gap_tol, solver, solver_options, threads, seed, verbose"
+ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, prove, gap_tol, solver, solver_options, threads, seed, checkpoint, verbose"
 
 MISTAKES = [
     ([], "dcembed: the following arguments are required: {solve,info} (see dcembed --help)"),
-    (["solve"], "dcembed solve: the following arguments are required: host (see dcembed solve --help)"),
+    (["solve"], "dcembed: a host is missing. Give an .lp or .mps file, or --resume with a file that has the problem in it."),
+    (["solve", "--resume", "none.npz"], "dcembed: There is no file none.npz. "),
+    (["solve", "--resume", "net.npz"], "dcembed: net.npz is not a result that dcembed saved. "),
+    ([*SOLVE, "--save", "run.json"], "dcembed: run.json is not written: its name must end with .npz."),
+    ([*SOLVE, "--checkpoint", "run"], "dcembed: Options: checkpoint='run' is not accepted. Give the path of an .npz file, or None."),
+    ([*SOLVE, "--checkpoint", "none/run.npz"], "dcembed: none/run.npz cannot be written: there is no folder none. Make it first."),
+    (
+        [*SOLVE, "--checkpoint", "net.npz"],
+        "dcembed: Options: checkpoint='net.npz' is not accepted: what is there stays as it is. Give another path. ",
+    ),
     (["slove", "a.lp"], "dcembed: argument {solve,info}: invalid choice: 'slove' "),
     ([*SOLVE, "--frobnicate"], "dcembed: unrecognized arguments: --frobnicate (see dcembed --help)"),
     ([*SOLVE, "--time-limit", "soon"], "dcembed solve: argument --time-limit: invalid float value: 'soon' (see dcembed solve --help)"),

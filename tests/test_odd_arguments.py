@@ -86,6 +86,7 @@ CALLS = {
     BUILDER.finish: {"output": INPUT},
     dcembed.load_network: {"model": NETWORK, "input_shape": 2, "inputs": ["a"], "outputs": ["b"], "architecture": "relu"},
     dcembed.save_network: {"network": NETWORK, "path": "net.npz"},
+    dcembed.load_result: {"path": "result.npz"},
     dcembed.solve: {"program": PROGRAM, "embeddings": [EMBEDDING], "start": [0.0, 0.0], "options": RUN},
     dcembed.prove: {"program": PROGRAM, "embeddings": [EMBEDDING], "point": [0.0, 0.0], "time_limit": 0.1, "options": RUN},
     dcembed.verify: {"program": PROGRAM, "embeddings": [EMBEDDING], "w": [0.0, 0.0]},

@@ -58,6 +58,8 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("threads", 0, "Options: threads=0 is not accepted. Give a whole number, at least 1."),
         ("seed", -1, "Options: seed=-1 is not accepted. Give a whole number, at least 0."),
         ("callback", 1, "Options: callback=1 is not accepted. Give a function of one Iteration, or None."),
+        ("checkpoint", 3, "Options: checkpoint=3 is not accepted. Give the path of an .npz file, or None."),
+        ("checkpoint", "run.json", "Options: checkpoint='run.json' is not accepted. Give the path of an .npz file, or None."),
         ("stop", True, "Options: stop=True is not accepted. Give a threading.Event, or None."),
     ],
 )

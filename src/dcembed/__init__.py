@@ -6,6 +6,7 @@ from dcembed.engine.prove import prove
 from dcembed.engine.solve import solve
 from dcembed.errors import DcembedError
 from dcembed.importers import load_network, save_network
+from dcembed.loading import load_result
 from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
 from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstraint, split_quadratic
@@ -33,6 +34,7 @@ __all__ = [
     "__version__",
     "build_mlp",
     "load_network",
+    "load_result",
     "prove",
     "save_network",
     "solve",

@@ -84,7 +84,7 @@ def _build_parser() -> argparse.ArgumentParser:
 
 def _add_solve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("host", help="an .lp or .mps file, gzipped or not; linear or quadratic objective")
+    add("host", nargs="?", help="an .lp or .mps file, gzipped or not; linear or quadratic objective. --resume alone has its own")
     add("--network", help=NETWORK_FILES)
     add("--inputs", nargs="+", metavar="NAME", help="columns of the inputs: names, patterns with * and ?, numbers for constants")
     add("--outputs", nargs="+", metavar="NAME", help="columns that stand for the predictions")
@@ -92,6 +92,11 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     add("--architecture", nargs="+", metavar="NAME", help=ARCHITECTURE)
     add("--embeddings", metavar="FILE", help="a .toml or .json file with several embeddings, instead of the five above")
     add("--start", nargs="+", metavar="FILE", help="begin from the points of solution files, one after the other")
+    add(
+        "--resume",
+        metavar="FILE",
+        help="go on from an .npz file of --save or --checkpoint: its point and its bound, and its problem if no host is given",
+    )
     add("--time-limit", type=float, metavar="SECONDS")
     add(
         "--prove",
@@ -109,6 +114,8 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="any other option of dcembed.Options; may be repeated")
     add("--solver-option", action="append", default=[], metavar="NAME=VALUE", help="an option of the backend; may be repeated")
     add("--solution", metavar="FILE", help="write the point to a .json or .sol file")
+    add("--save", metavar="FILE", help="write everything, the problem too, to an .npz file that --resume and dcembed.load_result read")
+    add("--checkpoint", metavar="FILE", help="keep the best point so far in such a file while the run goes on")
     add("--trace", metavar="FILE", help="write the improving points to a .csv file")
     add("--plot", metavar="FILE", help="draw the run to a .png, .pdf or .svg file")
     parser.set_defaults(run=_solve)
@@ -119,29 +126,48 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
 
 def _solve(arguments: argparse.Namespace) -> int:
     from dcembed.frontends import files_
+    from dcembed.loading import load_result
     from dcembed.plot import plot_run, require_matplotlib
 
     options = _read_options(arguments)
     _check_target(arguments.solution, files_.SOLUTIONS)
     _check_target(arguments.trace, (".csv",))
     _check_target(arguments.plot, PICTURES)
+    _check_target(arguments.save, (".npz",))
     if arguments.plot:
         require_matplotlib()
-    model = files_.ModelFile(arguments.host, _read_networks(arguments), arguments.solution, arguments.trace)
-    extraction = files_.extract(model)
-    result = _run(extraction, options, _begin(arguments, options, extraction))
+    resumed = load_result(arguments.resume) if arguments.resume is not None else None
+    extraction = _extract(arguments, resumed)
+    result = _run(extraction, options, _begin(arguments, options, extraction, resumed))
     if not options.verbose:
         say(_closing_line(result))
-    for target in (arguments.solution, arguments.trace):
+    for target in (arguments.solution, arguments.trace, arguments.save):
         if target:
             say(f"Written: {target}")
     if arguments.plot:
-        plot_run(result, arguments.plot, f"{Path(arguments.host).name}: {result.status.name}")
+        plot_run(result, arguments.plot, f"{Path(extraction.handle.host).name}: {result.status.name}")
         say(f"Picture: {arguments.plot}")
     return FOUND if result.is_feasible else NONE_FOUND
 
 
-def _run(extraction: Extraction[ModelFile], options: Options, start: list[Array] | None) -> Result:
+def _extract(arguments: argparse.Namespace, resumed: Result | None) -> Extraction[ModelFile]:
+    """The problem: that of the files that are named, or that of the file to go on from if no host is."""
+    from dcembed.frontends import files_
+
+    if arguments.host is not None:
+        written = arguments.solution, arguments.trace, arguments.save
+        return files_.extract(files_.ModelFile(arguments.host, _read_networks(arguments), *written))
+    if resumed is None:
+        raise InputError("a host is missing. Give an .lp or .mps file, or --resume with a file that has the problem in it.")
+    given = [name for name in ("network", "inputs", "outputs", "input_shape", "architecture", "embeddings") if getattr(arguments, name)]
+    if given:
+        raise InputError(
+            f"--{given[0].replace('_', '-')} needs a host. Without one the problem is that in {arguments.resume}, networks included."
+        )
+    return files_.extract_saved(resumed, files_.ModelFile(arguments.resume, (), arguments.solution, arguments.trace, arguments.save))
+
+
+def _run(extraction: Extraction[ModelFile], options: Options, start: list[Result | Array] | None) -> Result:
     """Solve and write the answer before anything else is said. A run that fails may have a result with it, which is written too."""
     from dcembed.engine.solve import solve
     from dcembed.frontends.files_ import restore
@@ -158,14 +184,20 @@ def _run(extraction: Extraction[ModelFile], options: Options, start: list[Array]
         return restore(extraction, result)
 
 
-def _begin(arguments: argparse.Namespace, options: Options, extraction: Extraction[ModelFile]) -> list[Array] | None:
+def _begin(
+    arguments: argparse.Namespace, options: Options, extraction: Extraction[ModelFile], resumed: Result | None
+) -> list[Result | Array] | None:
     """Show what was read, before the run begins from the points that were asked for."""
-    from dcembed.frontends.files_ import read_start
+    from dcembed.frontends.files_ import check_resumed, read_start
 
-    start = None if arguments.start is None else [read_start(path, extraction.program) for path in arguments.start]
+    start: list[Result | Array] = [] if resumed is None else [resumed]
+    start += [] if arguments.start is None else [read_start(path, extraction.program) for path in arguments.start]
+    words = "" if resumed is None else check_resumed(resumed, extraction, arguments.resume)
     if options.verbose:
         _describe(extraction)
-    return start
+    if words:
+        say(words)
+    return start or None
 
 
 def _read_networks(arguments: argparse.Namespace) -> list[NetworkEntry] | str:
@@ -196,7 +228,7 @@ def _as_written(name: str) -> str:
 
 
 def _read_options(arguments: argparse.Namespace) -> Options:
-    flags = {name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads")}
+    flags = {name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads", "checkpoint")}
     settings = {name: value for name, value in flags.items() if value is not None}
     if arguments.quiet:
         settings["verbose"] = False
@@ -273,8 +305,12 @@ def _describe(extraction: Extraction[ModelFile]) -> None:
 
 
 def _show_entry(points: AffineInputs, row: int, j: int, width: int, names: Sequence[str]) -> str:
-    line = points.matrix[[row * width + j]]
-    return names[int(line.indices[0])] if line.nnz else f"{points.offset[row, j]:g}"
+    line, constant = points.matrix[[row * width + j]], points.offset[row, j]
+    terms = [
+        names[column] if factor == 1.0 else f"{factor:g} {names[column]}" for column, factor in zip(line.indices, line.data, strict=True)
+    ]
+    shown = [*terms[:3], *(["..."] if len(terms) > 3 else []), *([f"{constant:g}"] if constant or not terms else [])]
+    return " + ".join(shown)
 
 
 def _join(entries: list[str], total: int) -> str:

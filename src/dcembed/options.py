@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -141,6 +142,10 @@ class Options:
     stop
         A `threading.Event` that ends this run, with its best point, when another thread or the callback sets it; it is heard while a
         solver works. `dcembed.stop()` ends all runs of the process.
+    checkpoint
+        The path of an .npz file that has the best point and bound so far in it while the run goes on, about a second behind, so that a run
+        that is killed leaves them there: `load_result` reads it. At the end it is what `Result.save` writes. A file that is there already
+        gives way to a feasible point, and one about the same problem to a point that is as good; a disk that is full costs a note.
     verbose
         Print a live log.
     """
@@ -169,6 +174,7 @@ class Options:
     seed: int = 0
     callback: Callable[[Iteration], bool | None] | None = None
     stop: Stop | None = None
+    checkpoint: str | Path | None = None
     verbose: bool = True
 
     def __post_init__(self) -> None:
@@ -208,6 +214,8 @@ class Options:
             _require(self, name, getattr(self, name) <= LARGEST, f"a whole number up to {LARGEST}")
         _require(self, "verbose", isinstance(self.verbose, bool), "True or False")
         _require(self, "callback", self.callback is None or callable(self.callback), "a function of one Iteration, or None")
+        kept = self.checkpoint is None or (isinstance(self.checkpoint, str | Path) and Path(self.checkpoint).suffix.lower() == ".npz")
+        _require(self, "checkpoint", kept, "the path of an .npz file, or None")
         stops = self.stop is None or callable(getattr(self.stop, "is_set", None))
         _require(self, "stop", stops, "a threading.Event, or None")
 

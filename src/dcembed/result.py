@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import NO_POINT, Verification, Violation, verify
 from dcembed.gap import relative_gap, show_gap
 from dcembed.program.program import Program
+from dcembed.saving.archive import check_target, write_archive
+from dcembed.saving.packed import Packed, joined
+from dcembed.saving.plain import pack_plain, pack_table
+from dcembed.saving.problem import fingerprint, pack_problem
 
 
 class Status(Enum):
@@ -32,9 +37,9 @@ class Status(Enum):
         "The violation stopped shrinking at the largest penalty before a feasible point was found. This proves nothing about "
         "the problem; try other starts, a larger max_penalty or a larger feasibility_tol."
     )
-    TIME_LIMIT = "The time limit was reached; the best point so far is returned. Raise time_limit to go on from it with start=result.x."
+    TIME_LIMIT = "The time limit was reached; the best point so far is returned. Raise time_limit to go on from it with start=result."
     ITERATION_LIMIT = (
-        "The iteration limit was reached; the best point so far is returned. Raise max_iterations, or go on from it with start=result.x."
+        "The iteration limit was reached; the best point so far is returned. Raise max_iterations, or go on from it with start=result."
     )
     INFEASIBLE = (
         "No point satisfies all constraints: a certified bound proves it, or, from an exact baseline, its solver found the exact encoding of the "
@@ -47,7 +52,8 @@ class Status(Enum):
         "columns to similar sizes."
     )
     INTERRUPTED = (
-        "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error; the best point so far is returned."
+        "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error; the best point so far is returned. "
+        "Go on from it with start=result."
     )
 
     @property
@@ -173,6 +179,8 @@ class Result:
         What the problem has and what was added to it.
     program, embeddings, feasibility_tol
         What the point was measured against.
+    gap_tol
+        The gap at which the run would call its point optimal.
     reason
         Why the run made no further start, in words; empty where a method has none to tell.
     notes
@@ -193,6 +201,7 @@ class Result:
     bounds: list[tuple[float, float]] = field(default_factory=list, kw_only=True)
     agreement: int = field(default=0, kw_only=True)
     num_starts: int = field(default=0, kw_only=True)
+    gap_tol: float = field(default=1e-4, kw_only=True)
     history: list[Iteration]
     seconds: float
     solver: str
@@ -203,6 +212,38 @@ class Result:
     preparation_seconds: float = 0.0
     reason: str = ""
     notes: tuple[str, ...] = ()
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to an .npz file, the problem included, which `dcembed.load_result` reads back.
+
+        Arrays and text are in it, nothing is pickled. The file is written whole or not at all. `solve(..., start=result)` goes on from it.
+
+        Parameters
+        ----------
+        path
+            Ends with .npz; its folder must be there. A file of that name is replaced.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written, or a network has an activation of your own, which no file can keep.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import dcembed
+        >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+        >>> program = dcembed.Program(cost=[0.0, 1.0], lb=[0.0, -9.0], ub=[3.0, 9.0], maximize=True)
+        >>> result = dcembed.solve(program, dcembed.Embedding(hat, [0], [1]), options={"verbose": False})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(f"{folder}/hat.npz")
+        ...     again = dcembed.load_result(f"{folder}/hat.npz")
+        >>> again.objective == result.objective, again.program
+        (True, Program(2 columns, 0 rows))
+        """
+        target = check_target(path, "Result.save")
+        problem = pack_problem(self.program, self.embeddings, "Result.save")
+        write_archive(target, joined(problem, pack_run(self, fingerprint(self.program, self.embeddings))))
 
     def verify(self) -> Verification:
         """Measure x again, constraint kind by constraint kind."""
@@ -284,3 +325,22 @@ def build_result(
         feasibility_tol=feasibility_tol,
         **rest,
     )
+
+
+def pack_run(result: Result, about: str) -> Packed:
+    """All that a result has beside its problem, whose fingerprint is `about`. Points that are there several times are kept once."""
+    met = [result.x, *result.incumbent_points, *(record.point for record in result.history)]
+    distinct = {id(point): point for point in met if point is not None}
+    place = {key: number for number, key in enumerate(distinct)}
+    numbers = np.array([-1 if point is None else place[id(point)] for point in met], dtype=np.int64)
+    end = 1 + len(result.incumbent_points)
+    arrays: dict[str, Array] = {
+        "x": numbers[:1],
+        "incumbent_points": numbers[1:end],
+        "history_points": numbers[end:],
+        "incumbents": np.array(result.incumbents, dtype=np.float64).reshape(-1, 2),
+        "bounds": np.array(result.bounds, dtype=np.float64).reshape(-1, 2),
+        **{f"point{number}": point for number, point in enumerate(distinct.values())},
+    }
+    record = {**pack_plain(result), "status": result.status.name, "sizes": pack_plain(result.sizes), "problem": about}
+    return joined(Packed(arrays, record), pack_table(result.history, Iteration).within("history")).within("run")

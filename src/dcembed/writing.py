@@ -12,6 +12,9 @@ from typing import BinaryIO
 
 from dcembed.errors import InputError
 
+# Where Linux gives a name to a file that has none.
+_DESCRIPTORS = Path("/proc/self/fd")
+
 
 def write_whole(path: str | Path, write: Callable[[BinaryIO], object]) -> None:
     """Let `write` fill a file next to `path`, and put it in the place of `path` when it is complete.
@@ -60,12 +63,43 @@ def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
     # Unlike those of `tempfile`, the file is one that others may read if the user's files are.
     beside = target.parent / f".dcembed-{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        with beside.open("xb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
+        nameless = _open_nameless(target.parent)
+        if nameless is None or not _fill(nameless, write, beside):
+            _fill(beside.open("xb"), write)
         if target.exists():
             shutil.copymode(target, beside)
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _fill(stream: BinaryIO, write: Callable[[BinaryIO], object], name: Path | None = None) -> bool:
+    """Write a file to the disk, and give it its name if it has none yet; whether it has one."""
+    with stream:
+        write(stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+        return name is None or _link(stream.fileno(), name)
+
+
+def _open_nameless(folder: Path) -> BinaryIO | None:
+    """A file without a name, so that a process that is killed while it writes leaves nothing; None where the system has no such files."""
+    if not hasattr(os, "O_TMPFILE") or not _DESCRIPTORS.is_dir():
+        return None
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+    except OSError:
+        return None
+
+
+def _link(descriptor: int, name: Path) -> bool:
+    """Give a name to an open file that has none; whether the system allows it."""
+    # Only with a descriptor for the folder does Python follow the link in /proc to the file itself.
+    folder = os.open(_DESCRIPTORS, os.O_RDONLY)
+    try:
+        os.link(str(descriptor), name, src_dir_fd=folder, follow_symlinks=True)
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+    return True

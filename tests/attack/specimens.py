@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ def make_specimens() -> list[Specimen]:
         Specimen("miqp.mps.gz", gzip.compress(miqp_mps().encode(), mtime=0), host),
         Specimen("start.json", json.dumps(solution).encode(), ("solve", HOST, *SOLVE, "--start", "{}")),
         Specimen("start.sol", b"# a\nx0 0.5\nx1 0.25\ny0 1e-3\n", ("solve", HOST, *SOLVE, "--start", "{}")),
+        Specimen("result.npz", _result(), ("solve", "--resume", "{}", "--time-limit", "0", "--quiet")),
         Specimen("entries.json", json.dumps(entries).encode(), ("solve", HOST, "--embeddings", "{}", *SOLVE[-3:])),
         Specimen("entries.toml", toml.encode(), ("solve", HOST, "--embeddings", "{}", *SOLVE[-3:])),
     ]
@@ -80,6 +81,40 @@ def _saved() -> bytes:
     network = builder.finish(builder.add(builder.input, hidden))
     with tempfile.TemporaryDirectory() as folder:
         dcembed.save_network(network, f"{folder}/a.npz")
+        return (Path(folder) / "a.npz").read_bytes()
+
+
+def _result() -> bytes:
+    """A result of a host with all kinds of constraints."""
+    import tempfile
+    from pathlib import Path
+
+    unit = np.eye(5)
+    program = dcembed.Program(
+        cost=[1.0, -1.0, 0.5, 0.0, 1.0],
+        quadratic=np.diag([1.0, 2.0, 0.0, 0.0, 0.0]),
+        concave=np.diag([0.5, 0.0, 0.0, 0.0, 0.0]),
+        rows=[[1.0, 1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 1.0, 0.0, 0.0]],
+        row_ub=[2.0, 1.5],
+        lb=[-1, -1, 0, -1, -9],
+        ub=[1, 1, 1, 1, 9],
+        integer=[2],
+        indicators=[dcembed.Indicator(2, 1, unit[0], ub=0.5, name="on")],
+        quadratic_constraints=[dcembed.QuadraticConstraint(np.diag([1.0, 1.0, 0, 0, 0]), unit[1], 4.0)],
+        cones=[dcembed.ConeConstraint(unit[:2], [9.0, 0.0], names=["cone"])],
+        column_names=["x0", "x1", "z", "t", "y"],
+    )
+    embeddings = [
+        dcembed.Embedding(dcembed.build_mlp([np.ones((3, 2)), np.ones((1, 3))], [None, None], "tanh"), [0, 1], [4]),
+        dcembed.Embedding(
+            dcembed.build_mlp([np.ones((2, 1)), np.ones((1, 2))], [None, None]), dcembed.AffineInputs(unit[[0]], [[0.5]]), [3]
+        ),
+    ]
+    result = dcembed.solve(program, embeddings, options={"verbose": False, "max_starts": 1, "max_iterations": 3})
+    # Nothing of the time of day is in the file: the same seeds make the same mutants.
+    plain = replace(result, seconds=1.0, bound=-1e3, bounds=[(1.0, -1e3)], history=[replace(r, seconds=0.5) for r in result.history])
+    with tempfile.TemporaryDirectory() as folder:
+        replace(plain, incumbents=[(0.5, objective) for _, objective in result.incumbents]).save(f"{folder}/a.npz")
         return (Path(folder) / "a.npz").read_bytes()
 
 

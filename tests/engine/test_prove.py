@@ -77,10 +77,21 @@ def test_a_proof_goes_on_from_a_result(monkeypatch):
 def test_the_bound_of_another_problem_is_not_taken_over():
     program, embedding = _problem(5)
     known = dcembed.solve(program, embedding, options=Options(prove=True, verbose=False))
-    other, _ = _problem(5)
+    other = dcembed.Program(cost=program.cost + 0.01, lb=program.lb, ub=program.ub, rows=program.rows, row_ub=program.row_ub)
     proved = dcembed.prove(other, embedding, point=known, time_limit=0.0, options={"verbose": False})
     assert proved.bound == -np.inf
     assert proved.is_feasible
+
+
+def test_the_bound_of_an_equal_problem_from_a_file_is_taken_over(tmp_path):
+    program, embedding = _problem(5)
+    known = dcembed.solve(program, embedding, options=Options(prove=True, verbose=False))
+    known.save(tmp_path / "known.npz")
+    equal, _ = _problem(5)
+    for point in (known, dcembed.load_result(tmp_path / "known.npz")):
+        proved = dcembed.prove(equal, embedding, point=point, time_limit=0.0, options={"verbose": False})
+        assert proved.bound == known.bound
+        assert proved.objective == known.objective
 
 
 def test_a_bad_point_is_improved():

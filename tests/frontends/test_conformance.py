@@ -10,6 +10,7 @@ as far as the tool has indicators and curved constraints; `hopeless` adds f(x) +
 
 from __future__ import annotations
 
+import dataclasses
 import pkgutil
 import re
 from collections.abc import Callable
@@ -458,3 +459,29 @@ def test_what_is_violated_is_told_by_its_name(case, tmp_path, capsys):
     assert worst[0].constraint == case.hopeless
     assert worst[0].amount == result.violation > 50
     assert f"Violated    {case.hopeless}: " in capsys.readouterr().out
+
+
+def test_a_saved_result_is_about_the_same_problem_in_another_session(case, tmp_path):
+    result = case.solve(case.build(tmp_path, False), **QUIET)
+    dataclasses.replace(result, bound=result.objective + 1.0).save(tmp_path / "run.npz")
+    kept = dcembed.load_result(tmp_path / "run.npz")
+    assert kept.objective == pytest.approx(result.objective, rel=1e-9)
+    assert kept.program.column_names == result.program.column_names
+    # What is written and extracted anew has the same numbers, so that the bound is taken up.
+    extraction = case.module.extract(case.build(tmp_path, False))
+    again = dcembed.solve(extraction.program, extraction.embeddings, start=kept, options={**QUIET, "max_iterations": 0})
+    assert again.bound == kept.bound
+    assert again.objective >= kept.objective
+
+
+@pytest.mark.parametrize("name", ["gurobipy", "linopy", "pyscipopt"])
+def test_a_result_is_a_start_where_starts_are_taken(name, tmp_path):
+    case = CASES[name]
+    for package in case.packages:
+        pytest.importorskip(package)
+    model = case.build(tmp_path, False)
+    result = case.solve(model, **QUIET)
+    known = dataclasses.replace(result, bound=result.objective + 1.0)
+    again = case.solve(model, start=known, **{**QUIET, "max_iterations": 0})
+    assert again.bound == known.bound
+    assert again.objective >= result.objective - 1e-9

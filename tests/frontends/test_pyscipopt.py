@@ -205,7 +205,7 @@ def test_a_start_is_where_the_run_begins(model):
     model.setSolVal(start, v[1], -0.25)
     result = optimize(model, start=start, max_iterations=0)
     assert result.value(v) == pytest.approx([0.5, -0.25])
-    with pytest.raises(InputError, match=r"start is a solution from scip.createSol\(\), received list"):
+    with pytest.raises(InputError, match=r"start is a solution from scip.createSol\(\) or a Result, received list"):
         optimize(model, start=[0.5, -0.25])
 
 

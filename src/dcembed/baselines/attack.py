@@ -42,7 +42,7 @@ FIRST_DECAY, SECOND_DECAY, SMALL = 0.9, 0.99, 1e-12
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
     """Descend in rounds until the time limit, at most `max_iterations` of them.

@@ -35,7 +35,7 @@ from dcembed.tolerances import MAX_SOLVER_FAILURES
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
     """Iterate from each start. Parameters are those of `dcembed.solve`; there is no penalty, and one way to split and to hold.

@@ -37,7 +37,7 @@ _STATUS = {
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
     bounds: Sequence[StageBounds] | None = None,
     preparation_seconds: float = 0.0,

@@ -56,7 +56,7 @@ REPAIR_GAP, REPAIR_NODES = 1e-2, 20
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
     """Alternate between host and networks from each start until they agree, or for `max_iterations` rounds, with several penalties.

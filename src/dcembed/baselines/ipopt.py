@@ -34,7 +34,7 @@ _SOLVED, _DIVERGING, _ITERATIONS = (0, 1), 4, -1
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
     hessian: str = "exact",
 ) -> Result:

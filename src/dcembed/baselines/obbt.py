@@ -75,7 +75,7 @@ class TightBounds:
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
     cache: Path | str | None = None,
 ) -> Result:

@@ -42,7 +42,7 @@ NUM_HALVINGS = 10
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
     """Descend from each start until the time limit, which the starts share; without a limit, `max_iterations` steps from each.

@@ -48,7 +48,7 @@ STEP = 1e-3
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
     """Walk from the starts, then from relaxations until the time limit, in at most `max_iterations` passes over the units.

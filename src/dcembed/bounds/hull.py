@@ -293,7 +293,7 @@ def least_of_encoding(options: Options, watch: Watch, piece: Piece, prices: Pric
 
 def _plain(options: Options) -> Options:
     """The options without what belongs to this process."""
-    return replace(options, callback=None, stop=None, executor=None)
+    return replace(options, callback=None, stop=None, executor=None, checkpoint=None)
 
 
 def _cut(here: Hull, paid: Paid, looked: Looked | None, exact: float) -> Rows | None:

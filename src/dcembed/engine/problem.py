@@ -42,7 +42,7 @@ class Problem:
     embedded
         The problem.
     options
-        The settings, every "auto" decided; without what is the journal's to call and to hear, so that the problem can be sent to others.
+        The settings, every "auto" decided; without what is the journal's to call, to hear and to write, so that the problem can be sent to others.
     subproblem
         What all subproblems have in common.
     box
@@ -111,7 +111,7 @@ def solver_for(problem: Problem, problem_class: str) -> Solver:
 
 def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False) -> Problem:
     """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`."""
-    chosen = replace(_choose(options, embedded), callback=None, stop=None, executor=None)
+    chosen = replace(_choose(options, embedded), callback=None, stop=None, executor=None, checkpoint=None)
     problem = Problem(
         embedded=embedded,
         options=chosen,

@@ -37,7 +37,7 @@ def prove(
     program, embeddings
         As for `solve`.
     point
-        The result of a `solve` or `prove` of the same program, whose point and bound are taken up; a point of length n; or None.
+        The result of a `solve` or `prove` of the same problem, whose point and bound are taken up; a point of length n; or None.
     time_limit
         Seconds; that of the options by default.
     options
@@ -60,26 +60,15 @@ def prove(
     """
     read = read_options(options)
     chosen = replace(read, prove=True, time_limit=read.time_limit if time_limit is None else time_limit)
-    x = point.x if isinstance(point, Result) else point
-    arguments = read_arguments(program, embeddings, x, chosen)
+    arguments = read_arguments(program, embeddings, point, chosen)
     with open_journal(arguments, chosen.switches) as journal:
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
-        _take_up(journal, point)
-        certify(journal, problem.box, problem.solver, journal.clock, _learn(problem, journal), partial(improve, problem, journal))
+        for number, w in enumerate(arguments.starts):
+            journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)), "given")
+        if not journal.is_closed:
+            certify(journal, problem.box, problem.solver, journal.clock, _learn(problem, journal), partial(improve, problem, journal))
     return journal.result(_status(journal, point), reason="what could be proved is proved" if journal.clock.ended() is None else "")
-
-
-def _take_up(journal: Journal, point: Result | Array | None) -> None:
-    """Begin with the points that are given, and with the bound of a result about the same problem."""
-    for number, w in enumerate(journal.arguments.starts):
-        journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)), "given")
-    if isinstance(point, Result) and point.program is journal.arguments.program and _same(point.embeddings, journal.arguments.embeddings):
-        journal.certify(point.program.sense * point.bound)
-
-
-def _same(one: Sequence[Embedding], other: Sequence[Embedding]) -> bool:
-    return len(one) == len(other) and all(first is second for first, second in zip(one, other, strict=True))
 
 
 def _learn(problem: Problem, journal: Journal) -> Hint | None:

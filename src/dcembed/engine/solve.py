@@ -23,7 +23,7 @@ from dcembed.run.journal import Journal, count_sizes, open_journal
 def solve(
     program: Program,
     embeddings: Sequence[Embedding] | Embedding,
-    start: Array | Sequence[Array] | None = None,
+    start: Result | Array | Sequence[Result | Array] | None = None,
     options: Options | Mapping[str, object] | None = None,
 ) -> Result:
     """Find a good feasible point of a program with embedded networks, and measure it.
@@ -37,7 +37,8 @@ def solve(
     start
         A point of length n, several of them (used one after the other), or None to begin where the host without its
         neural rows is optimal. Values of output columns are ignored: they are predicted. Starts of our own follow, as many as
-        `Options.search` and `Options.max_starts` say.
+        `Options.search` and `Options.max_starts` say. A `Result` to go on from, or several, may stand among or in place of points: the answer
+        is never worse than its point, and its bound is taken up where it is about the same problem, by its numbers.
     options
         `Options`, or a mapping of their names.
 
@@ -50,6 +51,8 @@ def solve(
     with open_journal(arguments, chosen.switches) as journal:
         problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
         announce(problem, journal)
+        if journal.is_closed:
+            return journal.result(Status.OPTIMAL, reason="the result to go on from leaves nothing to prove")
         with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
             ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
         seconds = chosen.proof_seconds(journal.clock.seconds)

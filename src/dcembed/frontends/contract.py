@@ -19,7 +19,7 @@ from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
 
-Starts = Array | Sequence[Array]
+Starts = Result | Array | Sequence[Result | Array]
 
 Model = TypeVar("Model")
 Handle = TypeVar("Handle")

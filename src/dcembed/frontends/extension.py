@@ -77,9 +77,14 @@ class Extension:
         return np.concatenate([w, *(part.choose(w) for part in self.parts)])
 
     def complete_start(self, start: Any, embeddings: Sequence[Embedding], width: int) -> Any:
-        """One start of the user's, or several; what is no point of the model's columns is left, to be refused by `solve`."""
-        if isinstance(start, list | tuple) and start and np.ndim(start[0]) > 0:
+        """One start of the user's, or several; what is no point of the model's columns is left, to be refused by `solve`.
+
+        The point of a result is one of the program, complete as it is.
+        """
+        if isinstance(start, list | tuple) and start and (np.ndim(start[0]) > 0 or any(isinstance(point, Result) for point in start)):
             return [self.complete_start(point, embeddings, width) for point in start]
+        if isinstance(start, Result):
+            return start
         if self.is_empty or start is None or np.shape(start) != (self.num_columns,):
             return start
         point = np.concatenate([np.asarray(start, dtype=np.float64), np.zeros(width - self.num_columns)])

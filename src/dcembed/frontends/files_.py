@@ -19,19 +19,31 @@ from dcembed.frontends.column_names import Selection, select
 from dcembed.frontends.contract import Extraction
 from dcembed.frontends.feature_names import check_names
 from dcembed.frontends.host_files import check_file, read_host, read_text
-from dcembed.frontends.solution_files import SOLUTIONS, column_names, read_start, save_solution, write_solution, write_trace
+from dcembed.frontends.solution_files import (
+    SOLUTIONS,
+    column_names,
+    read_start,
+    save_result,
+    save_solution,
+    write_solution,
+    write_trace,
+)
 from dcembed.importers import load_network
 from dcembed.network.network import Network
+from dcembed.program.derive import derive
 from dcembed.program.program import Program
 from dcembed.result import Result
+from dcembed.saving.problem import is_same_problem
 
 __all__ = [
     "SOLUTIONS",
     "ModelFile",
     "NetworkEntry",
     "build_embedding",
+    "check_resumed",
     "column_names",
     "extract",
+    "extract_saved",
     "read_embeddings",
     "read_host",
     "read_start",
@@ -74,7 +86,7 @@ class ModelFile:
         An LP or MPS file, plain or gzipped.
     networks
         What is embedded in it, or a TOML or JSON file that lists it.
-    solution, trace
+    solution, trace, saved
         Files that the answer is written to; none if not given.
     """
 
@@ -82,6 +94,7 @@ class ModelFile:
     networks: Sequence[NetworkEntry] | str | Path
     solution: str | Path | None = None
     trace: str | Path | None = None
+    saved: str | Path | None = None
 
 
 def extract(model: ModelFile) -> Extraction[ModelFile]:
@@ -94,6 +107,28 @@ def extract(model: ModelFile) -> Extraction[ModelFile]:
     return Extraction(program, tuple(embeddings), model)
 
 
+def extract_saved(result: Result, model: ModelFile) -> Extraction[ModelFile]:
+    """The problem of a result that was saved; columns without names are x0, x1, ..."""
+    program = result.program
+    names = program.column_names or tuple(f"x{number}" for number in range(program.num_columns))
+    return Extraction(derive(program, column_names=names), tuple(result.embeddings), model)
+
+
+def check_resumed(result: Result, extraction: Extraction[ModelFile], path: str | Path) -> str:
+    """What a run on this problem takes up of a result from a file, in words; InputError if it has other columns."""
+    program, names = result.program, result.program.column_names
+    if program.num_columns != extraction.program.num_columns or (names is not None and names != extraction.program.column_names):
+        raise InputError(
+            f"{path} is about another problem, {program}, whose columns are not those of {extraction.handle.host}, {extraction.program}. "
+            "Leave the host out to go on with the problem in the file, or leave --resume out."
+        )
+    point = "no point" if result.x is None else f"objective {result.objective:.9g} ({'' if result.is_feasible else 'NOT '}feasible)"
+    if not is_same_problem((program, result.embeddings), (extraction.program, extraction.embeddings)):
+        return f"{path} is about another problem with the same columns: its point is a start, {point} there; its bound is not taken up."
+    bound = f", bound {result.bound:.9g}" if np.isfinite(result.bound) else ""
+    return f"Going on from {path}: {point}{bound}."
+
+
 def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
     """Write the solution and the trace where they are wanted; the result is returned as it is."""
     model = extraction.handle
@@ -101,6 +136,8 @@ def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
         save_solution(model.solution, result)
     if model.trace is not None:
         write_trace(model.trace, result)
+    if model.saved is not None:
+        save_result(model.saved, result)
     return result
 
 

@@ -45,7 +45,7 @@ def optimize(
     time_limit
         Seconds. None takes the model's parameter TimeLimit.
     start
-        A point, or several, in the order of `model.getVars()`. None takes `var.Start` where every variable that is no output has it,
+        A point, or several, in the order of `model.getVars()`, or a `Result` to go on from. None takes `var.Start` where every variable that is no output has it,
         and the best point of the last run.
     callback
         Called with each `dcembed.Iteration`, or, if it has two arguments without a default, with (model, where) as Gurobi does.

@@ -37,7 +37,7 @@ def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, **
         Seconds.
     start
         Values by the names of the variables, to begin from: `model.solution`, another Dataset, or a mapping to numbers and arrays.
-        Predictions may be left out.
+        Predictions may be left out. Or a `Result` to go on from.
     options
         Of `dcembed.Options`.
 
@@ -65,10 +65,14 @@ def forget_result(model: linopy.Model) -> None:
     _RESULTS.pop(model, None)
 
 
-def read_start(extraction: Extraction[LinopyModel], start: Any) -> Array:
-    """A point of the program from values by the names of variables."""
+def read_start(extraction: Extraction[LinopyModel], start: Any) -> Array | Result:
+    """A point of the program from values by the names of variables; a result is left as it is."""
+    if isinstance(start, Result):
+        return start
     if not isinstance(start, Mapping | xr.Dataset):
-        raise InputError(f"solve: start has values by the names of variables, such as model.solution; received {type(start).__name__}.")
+        raise InputError(
+            f"solve: start has values by the names of variables, such as model.solution, or is a Result; received {type(start).__name__}."
+        )
     model, labels = extraction.handle.model, extraction.handle.labels
     values = np.full(labels.max(initial=-1) + 1, np.nan)
     for name, variable in model.variables.items():

@@ -21,7 +21,7 @@ from dcembed.frontends.pyscipopt_bound import GAP, accept_gap
 from dcembed.frontends.pyscipopt_plugin import Hook, check_working_copy, hook, runs_in_scip, working_copy
 from dcembed.options import Options
 from dcembed.reading import require
-from dcembed.result import Status
+from dcembed.result import Result, Status
 
 TIME = "limits/time"
 # While dcembed runs in it, SCIP is silent and stops for nothing else; all of this is set back.
@@ -38,7 +38,7 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     time_limit
         Seconds. None takes SCIP's parameter limits/time.
     start
-        A solution of SCIP (`scip.createSol()` with values set) to begin from.
+        A solution of SCIP (`scip.createSol()` with values set) to begin from, or a `Result` to go on from.
     options
         Of `dcembed.Options`. `verbose` is False after `scip.hideOutput()` and where display/verblevel is 0, if not given, and `gap_tol` is
         SCIP's limits/gap where that is positive.
@@ -134,7 +134,9 @@ def _scip_library() -> ctypes.CDLL:
     return library
 
 
-def _read_start(extraction: Extraction[ScipModel], start: Any) -> Array:
+def _read_start(extraction: Extraction[ScipModel], start: Any) -> Array | Result:
+    if isinstance(start, Result):
+        return start
     if not isinstance(start, pyscipopt.scip.Solution):
-        raise InputError(f"optimize: start is a solution from scip.createSol(), received {type(start).__name__}.")
+        raise InputError(f"optimize: start is a solution from scip.createSol() or a Result, received {type(start).__name__}.")
     return read_solution(extraction, start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +29,19 @@ def column_names(program: Program) -> tuple[str, ...]:
 
 def save_solution(path: str | Path, result: Result) -> None:
     """`write_solution`; where the file cannot be written, the point is put into another one, and the error says which."""
+    _save(path, lambda target: write_solution(target, result))
+
+
+def save_result(path: str | Path, result: Result) -> None:
+    """`Result.save`, likewise."""
+    _save(path, result.save)
+
+
+def _save(path: str | Path, write: Callable[[str | Path], object]) -> None:
     try:
-        write_solution(path, result)
+        write(path)
     except InputError as error:
-        rescued = write_elsewhere(path, lambda target: write_solution(target, result))
+        rescued = write_elsewhere(path, write)
         raise InputError(f"{error} The point is in {rescued} instead." if rescued else str(error)) from error
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dcembed.errors import DcembedError, InputError, MissingPackageError, NetworkError, UnsupportedLayerError
-from dcembed.importers.archives import holds_script
+from dcembed.importers.archives import check_file, holds_script
 from dcembed.importers.lowering import parse_input_shape, parse_input_shapes
 from dcembed.importers.request import Request
 from dcembed.importers.trees import why_not_trees
@@ -196,20 +196,9 @@ def _match_path(path: Path) -> Importer:
     _refuse_code(path, suffix)
     for importer in IMPORTERS:
         if suffix in importer.suffixes:
-            _check_file(path)
+            check_file(path)
             return importer
     raise InputError(f"Files with the suffix '{suffix}' are not read: {path}. Accepted are:\n{_list_accepted()}")
-
-
-def _check_file(path: Path) -> None:
-    try:
-        is_file, is_folder = path.is_file(), path.is_dir()
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be opened: {error}.") from None
-    if is_folder:
-        raise InputError(f"{path} is a folder; the path of a file is expected.")
-    if not is_file:
-        raise InputError(f"There is no file {path}. Check the path; it is relative to {Path.cwd()}.")
 
 
 def _refuse_code(path: Path, suffix: str) -> None:

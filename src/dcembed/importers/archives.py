@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import math
 import struct
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
+
+from dcembed.arrays import Array
+from dcembed.errors import InputError
 
 Content = TypeVar("Content")
 
@@ -35,6 +43,18 @@ DAMAGES = (
 )
 
 
+def check_file(path: Path) -> None:
+    """Raise InputError if there is no file that could be read."""
+    try:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be opened: {error}.") from None
+    if is_folder:
+        raise InputError(f"{path} is a folder; the path of a file is expected.")
+    if not is_file:
+        raise InputError(f"There is no file {path}. Check the path; it is relative to {Path.cwd()}.")
+
+
 def most_unpacked(path: Path) -> int:
     """How many bytes a file may unpack to."""
     return max(ALWAYS_READ, MOST_GROWTH * path.stat().st_size)
@@ -52,6 +72,24 @@ def check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
     for entry in entries:
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{entry.filename} is packed in a way that numpy does not use")
+
+
+def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    """One array. What its head claims is compared with what is there before room is made for it."""
+    content = archive.read(entry)
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    with warnings.catch_warnings():
+        # Of a head that is not quite right it says that Python 2 wrote it.
+        warnings.simplefilter("ignore")
+        shape, _, kind = read_head(stream)
+    claimed, there = math.prod(shape) * kind.itemsize, len(content) - stream.tell()
+    if kind.hasobject or min(shape, default=1) < 0 or claimed != there:
+        raise ValueError(f"{entry.filename} says it is {kind} of shape {shape}, which is {claimed} bytes, but {there} are there")
+    stream.seek(0)
+    array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def holds_script(path: Path) -> bool:

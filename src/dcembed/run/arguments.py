@@ -15,6 +15,7 @@ from dcembed.options import Options
 from dcembed.program.derive import minimized
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, show
+from dcembed.result import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,8 @@ class Arguments:
         The same as a minimization, which is what methods work on.
     embeddings, starts, options
         In their one form.
+    results
+        Those of the starts that are results: their points are among `starts`, and their bounds may be taken up.
     """
 
     program: Program
@@ -36,6 +39,7 @@ class Arguments:
     embeddings: list[Embedding]
     starts: list[Array]
     options: Options
+    results: tuple[Result, ...] = ()
 
 
 def read_arguments(
@@ -44,7 +48,9 @@ def read_arguments(
     """Check everything that a `solve` takes."""
     read = read_options(options)
     listed = read_embeddings(program, embeddings, "solve")
-    return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read)
+    given = start if isinstance(start, list | tuple) else (start,)
+    results = tuple(item for item in given if isinstance(item, Result))
+    return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read, results)
 
 
 def read_options(options: Options | Mapping[str, object] | None) -> Options:
@@ -59,17 +65,22 @@ def read_options(options: Options | Mapping[str, object] | None) -> Options:
 
 
 def read_starts(start: Any, n: int) -> list[Array]:
-    """The starting points, each of length n."""
+    """The starting points, each of length n; that of a result is its own, if it has one."""
     if start is None:
         return []
+    if isinstance(start, Result):
+        return read_starts([start], n)
+    if isinstance(start, list | tuple) and any(isinstance(point, Result) for point in start):
+        points = [point.x if isinstance(point, Result) else point for point in start]
+        return read_starts([point for point in points if point is not None] or None, n)
     if isinstance(start, list | tuple) and len({np.size(point) for point in start}) > 1:
         lengths = sorted({np.size(point) for point in start})
         raise InputError(f"solve: every start is a point of {n} columns, received lengths {lengths}.")
-    points = np.atleast_2d(as_numbers(start, "solve: start"))
-    if points.ndim != 2 or points.shape[1] != n:
+    listed = np.atleast_2d(as_numbers(start, "solve: start"))
+    if listed.ndim != 2 or listed.shape[1] != n:
         raise InputError(
-            f"solve: a start has {points.shape[-1]} entries but the program has {n} columns. Give one point of shape ({n},) or several."
+            f"solve: a start has {listed.shape[-1]} entries but the program has {n} columns. Give one point of shape ({n},) or several."
         )
-    if not np.isfinite(points).all():
-        raise InputError(f"solve: start {int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])} has NaN or infinite entries.")
-    return list(points)
+    if not np.isfinite(listed).all():
+        raise InputError(f"solve: start {int(np.flatnonzero(~np.isfinite(listed).all(axis=1))[0])} has NaN or infinite entries.")
+    return list(listed)

@@ -15,15 +15,17 @@ import numpy as np
 from dcembed.crew.crew import Crew, open_crew
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.point import Point, measure_plainly
+from dcembed.embedded.point import Point, measure_plainly, measure_point
 from dcembed.gap import relative_gap
 from dcembed.result import Iteration, Result, Sizes, Status, build_result
 from dcembed.run.arguments import Arguments
+from dcembed.run.checkpoint import open_checkpoint
 from dcembed.run.clock import Clock, RunEnded, hear_interrupts
 from dcembed.run.incumbent import Incumbent
 from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
 from dcembed.run.table import Standing
+from dcembed.saving.problem import is_same_problem
 from dcembed.solvers.base import Backend, num_processors
 
 # Starts whose objectives are this near to the best, relatively, agree with it.
@@ -66,6 +68,7 @@ class Journal:
     def __init__(self, arguments: Arguments, embedded: EmbeddedProgram, clock: Clock) -> None:
         self.arguments, self.embedded, self.clock = arguments, embedded, clock
         self.log = RunLog(arguments.options.verbose, with_bounds=arguments.options.prove is not False)
+        self._checkpoint = open_checkpoint(arguments.options.checkpoint, arguments.program, arguments.embeddings, self.log.note)
         self.incumbent = Incumbent(arguments.options.feasibility_tol)
         # Who does work that is independent of other work: nobody but this process, unless the run has others.
         self.crew = Crew()
@@ -113,6 +116,22 @@ class Journal:
         """What comes from now on is owed to this: a kind of starts."""
         self._origin = origin
 
+    def take_up(self, result: Result) -> None:
+        """Go on from an earlier result: its point, exactly as it is, and its bound where it is about the same problem.
+
+        The point is there before anything else is done, so whatever ends the run, its answer is no worse.
+        """
+        if result.x is not None:
+            point = measure_point(self.embedded, self.embedded.lower(result.x))
+            self.work_on("given")
+            self._keep(measure_plainly(self.embedded, point))
+        if result.bound == -result.program.sense * np.inf:
+            return
+        if is_same_problem((result.program, result.embeddings), (self.arguments.program, self.arguments.embeddings)):
+            self.certify(self._sense * result.bound)
+        else:
+            self.log.note("The result to go on from is about another problem: its point is a start, its bound is not taken up.")
+
     def offer(self, point: Point) -> None:
         """A point that was measured: it is kept if it is the best so far, without what it owes to the feasibility tolerance.
 
@@ -123,7 +142,14 @@ class Journal:
         point = measure_plainly(self.embedded, point)
         if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
             point = measure_plainly(self.embedded, settle(self.embedded, point))
+        self._keep(point)
+
+    def _keep(self, point: Point) -> None:
+        """Keep a point that was measured plainly if it is the best so far."""
+        before = self.incumbent.point
         self.incumbent.offer(point, self.clock.seconds, self._origin)
+        if self.incumbent.point is not before:
+            self._write_down()
         if self.incumbent.is_feasible and self.incumbent.point is not None:
             self.crew.exchange.tell(self.incumbent.point.objective)
 
@@ -156,7 +182,9 @@ class Journal:
         """
         if bound > self.bound and not (bound == np.inf and self.incumbent.is_feasible):
             self.bounds.append((self.clock.seconds, float(bound)))
-            self.log.bound(self.clock.seconds, self._standing, f"bound: {message}" if message else "bound")
+            self._write_down()
+            if self._is_announced:
+                self.log.bound(self.clock.seconds, self._standing, f"bound: {message}" if message else "bound")
 
     @property
     def bound(self) -> float:
@@ -222,6 +250,7 @@ class Journal:
             arguments.embeddings,
             arguments.options.feasibility_tol,
             bound=self._sense * self.bound,
+            gap_tol=arguments.options.gap_tol,
             bounds=[(seconds, self._sense * bound) for seconds, bound in self._known_bounds],
             agreement=self._agreement,
             num_starts=self.num_starts,
@@ -236,8 +265,40 @@ class Journal:
             reason=reason,
             notes=self.log.notes,
         )
+        if self._checkpoint is not None:
+            result = self._checkpoint.finish(result)
         self.log.summary(result)
         return result
+
+    def _write_down(self) -> None:
+        """Let the checkpoint have what is best so far; whoever reads it measures it."""
+        if self._checkpoint is None:
+            return
+        arguments, best = self.arguments, self.incumbent.point
+        self._checkpoint.hear(
+            Result(
+                status=Status.INTERRUPTED,
+                x=best.x if best is not None else None,
+                objective=self._sense * best.objective if best is not None else np.nan,
+                violation=best.violation if best is not None else np.inf,
+                is_feasible=self.incumbent.is_feasible,
+                incumbents=[(seconds, self._sense * objective) for seconds, objective in self.incumbent.trace[-1:]],
+                incumbent_points=self.incumbent.points[-1:],
+                origins=self.incumbent.origins[-1:],
+                bound=self._sense * self.bound,
+                bounds=[(seconds, self._sense * bound) for seconds, bound in self._known_bounds[-1:]],
+                gap_tol=arguments.options.gap_tol,
+                num_starts=self.num_starts,
+                history=[],
+                seconds=self.clock.seconds,
+                solver=self._solver,
+                sizes=self._sizes,
+                program=arguments.program,
+                embeddings=arguments.embeddings,
+                feasibility_tol=arguments.options.feasibility_tol,
+                reason="the run was still under way when this was written",
+            )
+        )
 
     def _proved(self, status: Status) -> Status:
         """The status that the bound proves, else the one that the method ended with."""
@@ -289,6 +350,8 @@ def open_journal(arguments: Arguments, with_switches: bool = False) -> Iterator[
         options = arguments.options
         try:
             with open_crew(options.workers, options.executor, journal.log.note) as journal.crew:
+                for result in arguments.results:
+                    journal.take_up(result)
                 yield journal
         except BaseException as error:
             if not hasattr(error, "result"):

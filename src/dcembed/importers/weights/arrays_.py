@@ -9,8 +9,6 @@ and `check_values`, with those. A file of `save_network` holds any network in sk
 
 from __future__ import annotations
 
-import io
-import math
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -22,7 +20,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array, Matrix
 from dcembed.errors import InputError, NetworkError
-from dcembed.importers.archives import DAMAGES, check_entries
+from dcembed.importers.archives import DAMAGES, check_entries, read_array
 from dcembed.importers.check import check, draw_points
 from dcembed.importers.request import Request
 from dcembed.importers.weights.chain import Layers, load_chain, read_checks
@@ -47,7 +45,7 @@ def load(path: Path, request: Request) -> Network:
         return _load_layers(arrays, request, path)
     request.allow_only("file of save_network")
     request.refuse_logits("file of save_network")
-    return _load_saved(arrays, path)
+    return unpack_network(arrays, path)
 
 
 def save_network(network: Network, path: str | Path) -> None:
@@ -70,18 +68,28 @@ def save_network(network: Network, path: str | Path) -> None:
     target = as_path(path, "save_network: path")
     if target.suffix.lower() != ".npz":
         raise InputError(f"save_network writes .npz files, received the path {target}. Give it the suffix .npz.")
-    points = draw_points(network)
+    arrays = {**pack_network(network, "save_network"), **check_values(network)}
+    # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
+    write_whole(target, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
+
+
+def pack_network(network: Network, who: str) -> dict[str, Array]:
+    """All that a network has, as the arrays of a file; `who` keeps it, for messages."""
     version = RELU_FORMAT if network.is_piecewise_linear else FORMAT
     arrays = {FORMAT_KEY: np.array(version), "num_inputs": np.array(network.num_inputs), "num_stages": np.array(len(network.stages))}
-    arrays |= {"check_points": points, "check_values": network(points)}
     if network.input_names is not None:
         arrays["input_names"] = np.array(network.input_names, dtype=np.str_)
     for index, activation in enumerate(network.activations if version == FORMAT else (), start=1):
-        arrays |= _pack_activation(activation, f"layer{index}")
+        arrays |= _pack_activation(activation, f"layer{index}", who)
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
-    # numpy's own keyword, allow_pickle, is a bool, and mypy takes it for one of the arrays.
-    write_whole(target, lambda stream: np.savez_compressed(stream, **arrays))  # type: ignore[arg-type]
+    return arrays
+
+
+def check_values(network: Network) -> dict[str, Array]:
+    """A few points and the predictions there, by which a damaged file is noticed."""
+    points = draw_points(network)
+    return {"check_points": points, "check_values": network(points)}
 
 
 def _read(path: Path) -> dict[str, Array]:
@@ -90,24 +98,9 @@ def _read(path: Path) -> dict[str, Array]:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if _is_wanted(entry.filename.removesuffix(".npy"))]
             check_entries(entries, path)
-            return {entry.filename.removesuffix(".npy"): _read_entry(archive, entry) for entry in entries}
+            return {entry.filename.removesuffix(".npy"): read_array(archive, entry) for entry in entries}
     except DAMAGES as error:
         raise NetworkError(f"{path} is not a readable .npz file: {error}. Write it again with numpy.savez.") from error
-
-
-def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
-    """One array. What its head claims is compared with what is there before room is made for it."""
-    content = archive.read(entry)
-    stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, kind = read_head(stream)
-    claimed, there = math.prod(shape) * kind.itemsize, len(content) - stream.tell()
-    if kind.hasobject or min(shape, default=1) < 0 or claimed != there:
-        raise ValueError(f"{entry.filename} says it is {kind} of shape {shape}, which is {claimed} bytes, but {there} are there")
-    stream.seek(0)
-    array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
 
 
 def _is_wanted(key: str) -> bool:
@@ -182,10 +175,10 @@ def _pack(affine: Affine, name: str) -> Iterator[tuple[str, Array]]:
             yield from ((f"{key}.{part}", np.asarray(getattr(block, part))) for part in ("data", "indices", "indptr", "shape"))
 
 
-def _pack_activation(activation: Activation, name: str) -> dict[str, Array]:
+def _pack_activation(activation: Activation, name: str, who: str) -> dict[str, Array]:
     """By its name in the table: what it computes is not in the file."""
     if ACTIVATIONS.get(activation.name) is None or find_activation(activation.name, activation.parameters) != activation:
-        raise InputError(f"save_network keeps activations by their names, and '{activation}' is not one of {', '.join(ACTIVATIONS)}.")
+        raise InputError(f"{who} keeps activations by their names, and '{activation}' is not one of {', '.join(ACTIVATIONS)}.")
     return {f"{name}.activation": np.array(activation.name, dtype=np.str_), f"{name}.parameters": np.array(activation.parameters)}
 
 
@@ -221,7 +214,8 @@ def _numbers(arrays: Mapping[str, Array], key: str, kinds: str) -> Array:
     return arrays[key]
 
 
-def _load_saved(arrays: Mapping[str, Any], path: Path) -> Network:
+def unpack_network(arrays: Mapping[str, Any], path: Path) -> Network:
+    """The network in the arrays of a file, compared with the predictions that the file has."""
     version = arrays[FORMAT_KEY]
     if version.shape != () or version.dtype.kind not in "iu" or version not in READ_VERSIONS:
         raise NetworkError(
