@@ -191,18 +191,18 @@ class MeasuredNetwork:
 
     def predict(self, w: Array) -> Array:
         """The predictions of all blocks in one pass, shape (k, n_out)."""
-        values = np.empty((self.num_blocks, self.network.num_outputs))
+        values, moved = np.empty((self.num_blocks, self.network.num_outputs)), self.moved(w)
         for chunk in chunks(self.num_blocks, self.network):
-            points = self.points(w, chunk)
-            values[chunk] = apply_affine(self.network.output, [points, *units(self.network, self.preactivations(w, chunk, points))])
+            points = self.inputs(moved, chunk)
+            values[chunk] = apply_affine(self.network.output, [points, *units(self.network, self.preactivations(moved, chunk, points))])
         return values
 
-    def preactivations(self, w: Array, blocks: Array | slice, points: Array) -> list[Array]:
+    def preactivations(self, moved: Array, blocks: Array | slice, points: Array) -> list[Array]:
         """The pre-activations of all stages in some blocks with these inputs, each of shape (number of blocks, width)."""
         constants = self.first_constants
         if constants is None:
             return preactivations(self.network, points)
-        moving = self.spread(self.maps @ w) @ self.network.stages[0].weights[0].T
+        moving = moved @ self.network.stages[0].weights[0].T
         return preactivations(self.network, points, moving[self.map_of[blocks]] + constants[blocks])
 
     @cached_property
@@ -219,7 +219,16 @@ class MeasuredNetwork:
 
     def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
         """Inputs of the blocks, shape (number of blocks, n_in)."""
-        return self.spread(self.maps @ w)[self.map_of[blocks]] + self.offset[blocks]
+        return self.inputs(self.moved(w), blocks)
+
+    def moved(self, w: Array) -> Array:
+        """Inputs without their constants, of each map: shape (g, n_in). A pass over chunks of blocks asks for them once."""
+        return self.spread(self.maps @ w)
+
+    def inputs(self, moved: Array, blocks: Array | slice) -> Array:
+        """Inputs of some blocks, given those of all maps without their constants: shape (number of blocks, n_in)."""
+        inputs: Array = moved[self.map_of[blocks]] + self.offset[blocks]
+        return inputs
 
     def spread(self, values: Array) -> Array:
         """Values per row of `maps` as (g, n_in)."""

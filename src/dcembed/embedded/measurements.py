@@ -184,9 +184,10 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     plain = measured.plain
     network, terms, size = plain.network, plain.terms, plain.parts.num_parts
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
+    moved = plain.moved(w)
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages = plain.preactivations(w, block, plain.points(w, block))
+        stages = plain.preactivations(moved, block, plain.inputs(moved, block))
         values, active = units(network, stages), unit_slopes(network, stages, on_at_kinks)
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):

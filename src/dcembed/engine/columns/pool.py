@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.embedded.grouping import inside
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.pieces import Pieces
 from dcembed.sparse import above
@@ -94,9 +95,10 @@ def best_values(layout: Layout, pool: Pool, prices: Array) -> Array:
 def best_points(layout: Layout, pool: Pool, prices: Array) -> Array:
     """The number of the best point of each block, -1 where there is none: shape (B,)."""
     order = np.lexsort((pool.value(prices), pool.block))
-    blocks, first = np.unique(pool.block[order], return_index=True)
+    blocks = pool.block[order]
+    is_first = np.concatenate([np.ones(min(1, blocks.size), dtype=bool), blocks[1:] != blocks[:-1]])
     best = np.full(layout.num_blocks, -1, dtype=np.int64)
-    best[blocks] = order[first]
+    best[blocks[is_first]] = order[is_first]
     return best
 
 
@@ -106,7 +108,7 @@ def keep_best(pool: Pool, prices: Array, number: int) -> Pool:
     order = np.lexsort((value, pool.block))
     block = pool.block[order]
     rank = np.arange(pool.size) - np.searchsorted(block, block)
-    return choose(pool, np.union1d(order[rank < number], np.flatnonzero(pool.share > 0.0)))
+    return choose(pool, inside(pool.size, order[rank < number], pool.share > 0.0))
 
 
 def choose(pool: Pool, kept: Array) -> Pool:

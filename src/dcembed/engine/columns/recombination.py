@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.embedded.grouping import inside
 from dcembed.engine.columns.generator import State, Task, firm_prices, open_cost
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.master import Master, build_master, forbid_misses, read_point, solve_master
@@ -49,7 +50,7 @@ def recombine(
     layout, pool = task.layout, state.pool
     begin = _places(layout, pool, known) if known is not None and kind is Kind.STRICT else None
     kept = _still_open(task, state) if kind is Kind.QUICK else _most_useful(layout, state)
-    kept = kept if begin is None else np.union1d(kept, begin)
+    kept = kept if begin is None else inside(pool.size, kept, begin)
     lenient = LENIENCY * np.maximum(np.abs(state.exact), task.fair_prices)
     penalty = lenient if kind is Kind.LENIENT else firm_prices(task, state)
     master = build_master(layout, choose(pool, kept), penalty, open_cost(pool))
