@@ -69,8 +69,20 @@ def add_better(layout: Layout, pool: Pool, pieces: Pieces, prices: Array, feasib
 def add_all(layout: Layout, pool: Pool, pieces: Pieces, feasibility_tol: float) -> Pool:
     """The pool with all points that hold in their blocks and are not in it."""
     merged = _add(layout, pool, pieces, np.flatnonzero(pieces.violation <= feasibility_tol))
-    key = np.column_stack([merged.block, merged.values])
-    return choose(merged, np.sort(np.unique(key, axis=0, return_index=True)[1]))
+    return choose(merged, _first_of_each(merged))
+
+
+def _first_of_each(pool: Pool) -> Array:
+    """The points without those that are in the pool before, in order.
+
+    Values against fixed random weights, row by row: equal points give equal sums, others different ones.
+    """
+    weights = np.random.default_rng(0).standard_normal(pool.values.shape[1])
+    key = np.einsum("kw,w->k", pool.values, weights)
+    order = np.lexsort((key, pool.block))
+    block, key = pool.block[order], key[order]
+    is_new = np.concatenate([np.ones(min(1, order.size), dtype=bool), (block[1:] != block[:-1]) | (key[1:] != key[:-1])])
+    return np.sort(order[is_new])
 
 
 def _add(layout: Layout, pool: Pool, pieces: Pieces, new: Array) -> Pool:

@@ -236,7 +236,9 @@ def firmed(problem: Problem, progress: Progress, turn: Turn) -> Problem:
 
 
 def _run(here: Search, carried: Problem, turn: Turn, settled: list[Array]) -> Outcome:
-    """A start; one that runs out of memory is over, the others are not."""
+    """A start; one that runs out of memory is over, the others are not, and one that the time does not reach opens no solver."""
+    if (ended := here.journal.clock.ended()) is not None:
+        return Outcome(ended, turn.point, best_of((turn.point,), here.problem.options.feasibility_tol), num_steps=turn.steps.number)
     try:
         return run_start(carried, turn.point, turn.steps, settled, here.journal)
     except MemoryError:
