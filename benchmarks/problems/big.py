@@ -67,7 +67,9 @@ def sites_instance(num_sites: int, num_hours: int, width: int = 32, seed: int = 
         [sp.kron(np.ones((1, num_sites)), sp.eye_array(num_hours)), sp.csr_array((num_hours, size)), sp.csr_array((num_hours, num_sites))]
     )
     span = np.repeat(np.eye(NUM_SPANS), -(-num_hours // NUM_SPANS), axis=1)[:, :num_hours]
-    means = sp.hstack([sp.kron(every, span / span.sum(axis=1, keepdims=True)), sp.csr_array((num_sites * NUM_SPANS, n - size))], format="csr")
+    means = sp.hstack(
+        [sp.kron(every, span / span.sum(axis=1, keepdims=True)), sp.csr_array((num_sites * NUM_SPANS, n - size))], format="csr"
+    )
     # What all sites wear if each produces what it needs, hour by hour.
     usual = float(network(np.einsum("sh,kh->sk", demand, span / span.sum(axis=1, keepdims=True))).sum())
     rows = sp.vstack([balance, ramp, together, sp.csr_array((np.ones(num_sites), (np.zeros(num_sites), wear)), shape=(1, n))], format="csr")

@@ -87,7 +87,7 @@ class Iteration:
     best
         Objective of the best feasible point so far, in the sense of the program; NaN before there is one.
     point
-        All columns at the best feasible point so far; None before there is one.
+        All columns at the best feasible point so far; None before there is one, and later where it is left out of `incumbent_points`.
     """
 
     start: int
@@ -155,7 +155,8 @@ class Result:
     incumbents
         (seconds, objective) of every improving feasible point.
     incumbent_points
-        All columns at each of the `incumbents`, so that anyone can measure them again.
+        All columns at each of the `incumbents`, so that anyone can measure them again. Where all would take more than 200 MB, some are left
+        out, evenly, and None is in their places; the first and the last are always there.
     history
         One `Iteration` per subproblem.
     seconds
@@ -180,7 +181,7 @@ class Result:
     violation: float
     is_feasible: bool
     incumbents: list[tuple[float, float]]
-    incumbent_points: list[Array] = field(default_factory=list, kw_only=True)
+    incumbent_points: list[Array | None] = field(default_factory=list, kw_only=True)
     bound: float = field(kw_only=True)
     bounds: list[tuple[float, float]] = field(default_factory=list, kw_only=True)
     agreement: int = field(default=0, kw_only=True)

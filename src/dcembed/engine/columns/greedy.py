@@ -61,7 +61,7 @@ def _rounding(limit: Array) -> Array:
 
 def _fits(used: Array, limits: tuple[Array, Array]) -> Array:
     """Which rows of `used` (k, L) keep the links; shape (k,)."""
-    fits: Array = ((used >= limits[0]) & (used <= limits[1])).all(axis=1)
+    fits: Array = np.all((used >= limits[0]) & (used <= limits[1]), axis=1)
     return fits
 
 

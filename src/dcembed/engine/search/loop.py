@@ -11,14 +11,14 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.engine.columns.columns import Columns, open_columns
-from dcembed.engine.outcome import Outcome, best_of
+from dcembed.engine.outcome import Outcome, best_of, is_forgotten
 from dcembed.engine.problem import Problem, carried_by, solver_for
 from dcembed.engine.scouting.scout import Scout
 from dcembed.engine.search.ending import Ending, find_ending, run_dry, stop
 from dcembed.engine.search.flat import is_flat
 from dcembed.engine.search.host_point import find_host_point, without_host_point
 from dcembed.engine.search.patience import heard
-from dcembed.engine.search.progress import Progress
+from dcembed.engine.search.progress import Progress, remembered
 from dcembed.engine.start import run_start
 from dcembed.engine.workshop import Steps
 from dcembed.program.derive import without_objective
@@ -204,7 +204,7 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
     """Run a start, and write down how it ended."""
     problem, earlier, steps = here.problem, progress.outcomes, turn.steps
     is_new, taken = steps.start == len(earlier), steps.number
-    settled = [outcome.point.w for outcome in earlier if outcome.is_settled]
+    settled = [outcome.point.w for outcome in earlier if outcome.is_settled and not is_forgotten(outcome)]
     carried = carried_by(problem, earlier[-1].backend if earlier else None)
     outcome = _run(here, firmed(carried, progress, turn), turn, settled)
     if not is_new:
@@ -215,7 +215,7 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
         here.columns.hear(outcome.point)
         here.columns.hear(outcome.best)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
-    outcomes = (*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])
+    outcomes = remembered((*earlier[: steps.start], outcome, *earlier[steps.start + 1 :]))
     return replace(
         progress,
         outcomes=outcomes,
