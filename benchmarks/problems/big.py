@@ -49,7 +49,7 @@ def samples_instance(num_samples: int, width: int = 32, seed: int = 0) -> Instan
 def sites_instance(num_sites: int, num_hours: int, width: int = 32, seed: int = 0) -> Instance:
     """Columns: production and stock (sites x hours each), wear (sites).
 
-    minimize  price' production + 0.01 stock + wear
+    minimize  price' production + 0.01 stock + (hours / 10) wear
     stock_t = stock_{t-1} + production_t - demand_t,   |production_t - production_{t-1}| <= ramp,   sum over sites of production_t <= capacity,
     wear = network(means of the production over eight spans),   sum of wear <= limit
     """
@@ -77,7 +77,7 @@ def sites_instance(num_sites: int, num_hours: int, width: int = 32, seed: int = 
     first[:, 0] = True
     free = np.where(first.reshape(-1), np.inf, 0.3)
     program = Program(
-        cost=np.concatenate([rng.uniform(0.5, 1.5, size), np.full(size, 0.01), np.ones(num_sites)]),
+        cost=np.concatenate([rng.uniform(0.5, 1.5, size), np.full(size, 0.01), np.full(num_sites, 0.1 * num_hours)]),
         rows=rows,
         row_lb=np.concatenate([-demand.reshape(-1), -free, np.full(num_hours + 1, -np.inf)]),
         row_ub=np.concatenate([-demand.reshape(-1), free, np.full(num_hours, 0.6 * num_sites), [usual - 0.05 * abs(usual)]]),
@@ -111,13 +111,18 @@ def nearest_instance(network: Network, name: str, seed: int = 0) -> Instance:
 
 
 def level_instance(network: Network, name: str, seed: int = 0) -> Instance:
-    """The cheapest inputs in the box [-1, 1] at which the first output is no more than most random inputs give: columns x, f."""
+    """The cheapest inputs in the box [-1, 1] at which the first output is no more than most random inputs give: columns x, f.
+
+    What is cheap leads from the random inputs with small outputs to those with large ones, so that it has its price.
+    """
     n = network.num_inputs
-    rng = np.random.default_rng((seed, n))
-    level = float(np.quantile(network(rng.uniform(-1.0, 1.0, (200, n)))[:, 0], 0.1))
-    free = np.full(network.num_outputs, np.inf)
+    drawn = np.random.default_rng((seed, n)).uniform(-1.0, 1.0, (200, n))
+    values = network(drawn)[:, 0]
+    order, share = np.argsort(values), len(values) // 10
+    cost = drawn[order[:share]].mean(axis=0) - drawn[order[-share:]].mean(axis=0)
+    level, free = float(values[order[share]]), np.full(network.num_outputs, np.inf)
     program = Program(
-        cost=np.concatenate([rng.uniform(-1.0, 1.0, n), np.zeros(network.num_outputs)]),
+        cost=np.concatenate([cost, np.zeros(network.num_outputs)]),
         lb=np.concatenate([-np.ones(n), -free]),
         ub=np.concatenate([np.ones(n), [level], free[1:]]),
     )
