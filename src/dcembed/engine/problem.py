@@ -125,6 +125,9 @@ def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable
             SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
         ),
     )
+    if is_over():
+        # Bounds that rows imply may not have been found, and nothing will be solved that needs them.
+        return problem
     if problem.has_switched_rows:
         _check_reach(problem)
     if problem.has_tangents and chosen.columns:
