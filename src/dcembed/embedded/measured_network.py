@@ -17,7 +17,7 @@ from dcembed.network.network import Network, chunks, preactivations, units
 from dcembed.network.split import Split, measure, split
 from dcembed.sparse import from_entries, take_rows
 
-# Numbers up to which constants of the first stage are kept, 80 MB.
+# Numbers up to which constants of the first stage, and weights of units, are kept, 80 MB.
 MAX_CONSTANTS = 10_000_000
 
 
@@ -129,6 +129,22 @@ class MeasuredNetwork:
     def direct(self) -> tuple[list[Array], Array, Array]:
         """Weights of the units (d, width), stage by stage, of the inputs (d, n_in), and constants (d,) in the directions themselves."""
         return measure(self.network, self.directions)
+
+    @cached_property
+    def direct_slope(self) -> Array:
+        """Weights of the inputs alone, shape (d, n_in)."""
+        block = self.network.output.weights.get(0)
+        return np.zeros((self.directions.shape[0], self.network.num_inputs)) if block is None else np.asarray(self.directions @ block)
+
+    def direct_weights(self, directions: Array) -> list[Array]:
+        """Weights of the units in some of the directions, each of shape (t, width).
+
+        Evaluations that are each weighed in a way of their own have as many weights as there are units in all of them: beyond a number these
+        are computed for those that are asked for, and not kept.
+        """
+        if self.directions.shape[0] * self.network.num_hidden > MAX_CONSTANTS:
+            return measure(self.network, self.directions[directions])[0]
+        return [weight[directions] for weight in self.direct[0]]
 
     @cached_property
     def collapsed(self) -> Collapsed | None:
