@@ -9,6 +9,7 @@ verified: what is reported was measured again, from the program and the networks
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from benchmarks.harness.process import peak_memory, run_apart
 from benchmarks.problems import big
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.many_inputs import ball_instance
+from benchmarks.studies.case_runner import processor_seconds
 from dcembed.errors import DcembedError
 
 TABLE = Path(__file__).parents[1] / "results" / "big.md"
@@ -67,7 +69,7 @@ class Measured:
     first_objective, objective, bound, violation
         Of the first and of the best feasible point, what is proved, and the violation measured here.
     seconds, processor_seconds
-        Of the whole call, by the clock and by the processor.
+        Of the whole call, by the clock and by the processor, solvers in processes of their own included.
     words
         How it ended, or why it was refused.
     """
@@ -149,7 +151,7 @@ def measure(job: Job, done: Callable[[], None] = lambda: None) -> Measured:
     """Make the instance and run it, here."""
     case = find_case(job.name)
     instance = case.tiny() if job.is_tiny else case.build()
-    before, began, work = peak_memory(), time.perf_counter(), time.process_time()
+    before, began, work = peak_memory(), time.perf_counter(), processor_seconds()
     built: list[float] = []
 
     def announce(*arguments: object) -> None:
@@ -162,8 +164,8 @@ def measure(job: Job, done: Callable[[], None] = lambda: None) -> Measured:
         with mock.patch.object(engine, "announce", announce):
             result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts or None, options=options)
     except DcembedError as error:
-        return _refused(instance, before, time.perf_counter() - began, time.process_time() - work, str(error))
-    seconds, worked = time.perf_counter() - began, time.process_time() - work
+        return _refused(instance, before, time.perf_counter() - began, processor_seconds() - work, str(error))
+    seconds, worked = time.perf_counter() - began, processor_seconds() - work
     done()
     return replace(_reached(instance, result), instance_memory=before, build=built[0], seconds=seconds, processor_seconds=worked)
 
@@ -264,13 +266,15 @@ def write_table(rows: list[tuple[str, ...]], path: Path) -> None:
     known = {**kept, **{row[0]: row for row in rows}}
     lines = [" | ".join(row) for row in (TITLES, ["---"] * len(TITLES), *(known[name] for name in NAMES if name in known))]
     table = "\n".join(f"| {line} |" for line in lines)
-    path.write_text(HEAD.format(machine=describe_machine(), versions=describe_versions()) + table + "\n", encoding="utf-8")
+    load = f"{os.getloadavg()[2]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    path.write_text(HEAD.format(machine=describe_machine(), versions=describe_versions(), load=load) + table + "\n", encoding="utf-8")
 
 
 HEAD = """# Big problems on one machine
 
 One process and one thread for each row, on {machine}; {versions}. Made by `python -m benchmarks.studies.big`, which explains the columns;
-the problems are those of `benchmarks/problems/big.py`. Objectives are minimized. MiB before is what the instance takes, peak MiB what the whole
+the problems are those of `benchmarks/problems/big.py`. The load of the machine over the last quarter of an hour, other work included, was {load}
+at the end: where that is more than its cores, seconds are longer by as much, and processor seconds tell. Objectives are minimized. MiB before is what the instance takes, peak MiB what the whole
 process takes with it, and kB an evaluation the difference by evaluations, which stays or falls as they get more.
 
 """
