@@ -21,6 +21,7 @@ class Incumbent:
     trace: list[tuple[float, float]] = field(default_factory=list)
     # All columns at each entry of the trace; None where there is no room for them.
     points: list[Array | None] = field(default_factory=list)
+    num_left_out: int = 0
 
     @property
     def is_feasible(self) -> bool:
@@ -50,6 +51,7 @@ class Incumbent:
                 self.point = point
                 self.trace.append((seconds, point.objective))
                 self.points = thinned([*self.points, point.x], room_for(point.x.size, len(self.points) + 1))
+                self.num_left_out = sum(each is None for each in self.points)
         elif self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point
 

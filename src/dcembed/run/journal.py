@@ -190,9 +190,8 @@ class Journal:
 
     def _remember(self, record: Iteration) -> None:
         """Write a step down, without points that the incumbent has no room for any more."""
-        left_out = sum(point is None for point in self.incumbent.points)
-        if left_out > self._num_left_out:
-            kept, self._num_left_out = {id(point) for point in self.incumbent.points}, left_out
+        if self.incumbent.num_left_out > self._num_left_out:
+            kept, self._num_left_out = {id(point) for point in self.incumbent.points}, self.incumbent.num_left_out
             self.history = [each if id(each.point) in kept else replace(each, point=None) for each in self.history]
         self.history.append(record)
 
