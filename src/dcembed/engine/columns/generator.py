@@ -117,7 +117,7 @@ def price(task: Task, state: State, prices: Array, rng: np.random.Generator, clo
     """One walk of all blocks at these prices; what they meet that is better than what they have is kept."""
     choice = np.argmin(state.fruitless, axis=1)
     pool, found = state.pool, np.zeros(task.layout.num_blocks, dtype=bool)
-    for pieces in walk(task.layout, prices, _begin_at(task, state, prices, choice, rng), NUM_STEPS):
+    for pieces in walk(task.layout, prices, _begin_at(task, state, prices, choice, rng, clock), NUM_STEPS):
         pool, is_new = add_better(task.layout, pool, pieces, prices, task.tolerance)
         found |= is_new
         if clock.ended():
@@ -183,7 +183,7 @@ def _fair_prices(layout: Layout, w: Array) -> Array:
     return gain / np.maximum(scale, 1e-9)
 
 
-def _begin_at(task: Task, state: State, prices: Array, choice: Array, rng: np.random.Generator) -> Array:
+def _begin_at(task: Task, state: State, prices: Array, choice: Array, rng: np.random.Generator, clock: Clock) -> Array:
     """Where the blocks begin with these choices of integers: at their best points with them, at the beginning, at the best of some drawn, in turn."""
     layout = task.layout
     known = put_points(layout, state.pool, best_points(layout, state.pool, prices), task.nothing)
@@ -194,7 +194,7 @@ def _begin_at(task: Task, state: State, prices: Array, choice: Array, rng: np.ra
     if kind == 1:
         same = _same_integers(task, state.pool, values)
         return put_points(layout, same, best_points(layout, same, prices), _with_integers(task, values, task.nothing))
-    return _best_drawn(task, prices, values, rng)
+    return _best_drawn(task, prices, values, rng, clock)
 
 
 def _with_integers(task: Task, values: Array, w: Array) -> Array:
@@ -210,12 +210,14 @@ def _same_integers(task: Task, pool: Pool, values: Array) -> Pool:
     return choose(pool, np.flatnonzero(~differs.any(axis=1)))
 
 
-def _best_drawn(task: Task, prices: Array, values: Array, rng: np.random.Generator) -> Array:
+def _best_drawn(task: Task, prices: Array, values: Array, rng: np.random.Generator, clock: Clock) -> Array:
     """Of some points drawn for each block, between the beginning and anywhere, the best."""
     layout, box = task.layout, task.layout.box
     lb, ub = (np.where(np.isfinite(side), side, task.nothing) for side in (box.lb, box.ub))
     best, least = task.nothing, np.full(layout.num_blocks, np.inf)
     for _ in range(NUM_DRAWN):
+        if clock.ended():
+            break
         share = np.append(rng.random(layout.num_blocks), 0.0)[layout.blocks.block]
         drawn = task.nothing + share * (lb + rng.random(lb.size) * (ub - lb) - task.nothing)
         pieces = measure_pieces(layout, _with_integers(task, values, drawn))
