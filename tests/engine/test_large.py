@@ -176,6 +176,16 @@ def test_no_solver_is_opened_for_a_start_that_the_time_does_not_reach(monkeypatc
     assert result.is_feasible
 
 
+def test_a_time_limit_that_ends_while_bounds_are_tightened_is_no_missing_bound(samples):
+    instance, embedded = samples
+    assert np.isinf(embedded.host.ub).any()
+    assert np.isinf(build_problem(embedded, quiet(), is_over=lambda: True).box.ub).any()
+    assert np.isfinite(build_problem(embedded, quiet()).box.ub).all()
+    result = dcembed.solve(instance.program, instance.embeddings, start=instance.starts, options=quiet(time_limit=0.0))
+    assert result.status is dcembed.Status.TIME_LIMIT
+    assert result.is_feasible
+
+
 @pytest.mark.parametrize("formulation", ["shared", "two-path"])
 def test_a_formulation_with_too_many_columns_is_refused_with_its_sizes(formulation, monkeypatch):
     instance = samples_instance(10, width=8)
