@@ -89,7 +89,8 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
             if isinstance(turn, Ending) and not turn.is_final:
                 turn = _taking_up(progress, progress.max_steps) or turn
             if isinstance(turn, Ending):
-                return replace(turn, hint=None if here.columns is None else here.columns.hint())
+                # Only a proof asks for it.
+                return replace(turn, hint=here.columns.hint() if here.columns is not None and problem.options.prove else None)
             progress = _go(here, progress, turn)
 
 
@@ -211,7 +212,7 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     here.journal.reach(steps.start, outcome.best)
     here.scout.hear_end(outcome.point.w)
-    if here.columns is not None:
+    if here.columns is not None and (here.journal.clock.ended() is None or problem.options.prove):
         here.columns.hear(outcome.point)
         here.columns.hear(outcome.best)
     patience = heard(progress.patience, outcome.point, outcome.best, steps.number - taken, problem.options.objective_tol, is_new)
