@@ -72,7 +72,8 @@ def outcome_of(result: Result) -> Outcome:
     times = [seconds for seconds, _ in result.incumbents]
     return Outcome(
         status=result.status.name.lower(),
-        points=list(zip(times, result.incumbent_points, strict=True)),
+        # Of very large problems not all points are kept.
+        points=[(seconds, x) for seconds, x in zip(times, result.incumbent_points, strict=True) if x is not None],
         seconds=result.seconds,
         preparation_seconds=float(getattr(result, "preparation_seconds", 0.0)),
         added_columns=result.sizes.added_columns,

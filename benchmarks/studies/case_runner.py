@@ -130,8 +130,10 @@ def main(folder: Path, answer: Path) -> None:
     ticks.append((measured["wall_seconds"], measured["processor_seconds"]))
     measured |= {"status": result.status.name, "num_subproblems": len(result.history), "package": dcembed.__file__}
     measured |= {"num_first": sum(record.start == 0 for record in result.history), "memory": peak_memory()}
-    times = np.array([seconds for seconds, _ in result.incumbents])
-    points = np.array(result.incumbent_points).reshape(times.size, program.num_columns)
+    # Of very large problems not all points are kept.
+    kept = [(seconds, x) for (seconds, _), x in zip(result.incumbents, result.incumbent_points, strict=True) if x is not None]
+    times = np.array([seconds for seconds, _ in kept])
+    points = np.array([x for _, x in kept]).reshape(times.size, program.num_columns)
     np.savez(answer.with_suffix(".npz"), wall=times, processor=np.interp(times, *np.array(ticks).T), points=points)
     if result.x is not None:
         np.save(answer.with_suffix(".npy"), result.x)

@@ -94,7 +94,7 @@ class Iteration:
     best
         Objective of the best feasible point so far, in the sense of the program; NaN before there is one.
     point
-        All columns at the best feasible point so far; None before there is one.
+        All columns at the best feasible point so far; None before there is one, and later where it is left out of `incumbent_points`.
     origin
         What its start comes from: "given", "host", "scout", "columns", or a move from points that were found before ("perturbation", "opposite",
         "crossover", "relaxation", "blocks", "exchange"); empty for methods that do not tell.
@@ -166,7 +166,8 @@ class Result:
     incumbents
         (seconds, objective) of every improving feasible point.
     incumbent_points
-        All columns at each of the `incumbents`, so that anyone can measure them again.
+        All columns at each of the `incumbents`, so that anyone can measure them again. Where all would take more than 200 MB, some are left
+        out, evenly, and None is in their places; the first and the last are always there.
     origins
         What brought each of the `incumbents`: the kind of its start, see `Iteration.origin`.
     history
@@ -195,7 +196,7 @@ class Result:
     violation: float
     is_feasible: bool
     incumbents: list[tuple[float, float]]
-    incumbent_points: list[Array] = field(default_factory=list, kw_only=True)
+    incumbent_points: list[Array | None] = field(default_factory=list, kw_only=True)
     origins: list[str] = field(default_factory=list, kw_only=True)
     bound: float = field(kw_only=True)
     bounds: list[tuple[float, float]] = field(default_factory=list, kw_only=True)

@@ -5,6 +5,9 @@ All of these take and give matrices in compressed rows without duplicates.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -124,6 +127,29 @@ def above(upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
     indices = np.concatenate([upper.indices, lower.indices])
     indptr = np.concatenate([upper.indptr, upper.indptr[-1] + lower.indptr[1:]])
     return compressed(data, indices, indptr, (upper.shape[0] + lower.shape[0], upper.shape[1]))
+
+
+def all_above(matrices: Sequence[sp.csr_array], num_columns: int) -> sp.csr_array:
+    """Any number of matrices of the same width, one above the other: a hundred thousand single rows take scipy seconds.
+
+    Examples
+    --------
+    >>> all_above([unit_rows(np.array([2, 0]), np.ones(2), 3), unit_rows(np.array([1]), np.ones(1), 3)], 3).toarray()
+    array([[0., 0., 1.],
+           [1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indptr[1:] - matrix.indptr[:-1] for matrix in matrices)])
+    data = np.concatenate([np.zeros(0), *(matrix.data for matrix in matrices)])
+    indices = np.concatenate([np.zeros(0, dtype=np.int32), *(matrix.indices for matrix in matrices)])
+    return compressed(data, indices, np.concatenate([[0], np.cumsum(lengths)]), (lengths.size, num_columns))
+
+
+def single_rows(matrix: sp.csr_array) -> Iterator[sp.csr_array]:
+    """The rows one after the other, each a matrix of its own that shares the entries."""
+    shape = 1, matrix.shape[1]
+    for begin, end in itertools.pairwise(matrix.indptr.tolist()):
+        yield compressed(matrix.data[begin:end], matrix.indices[begin:end], np.array([0, end - begin]), shape)
 
 
 def repeat(matrix: sp.csr_array, times: int) -> sp.csr_array:

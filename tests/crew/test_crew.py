@@ -8,10 +8,10 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 
-import crew_tasks as tasks
 import numpy as np
 import pytest
 
+import crew_tasks as tasks
 from dcembed.crew.crew import Crew, capacity, is_accident, open_crew
 from dcembed.crew.process import WorkerLost
 from dcembed.crew.task import Missing, Shared

@@ -8,7 +8,16 @@ from hypothesis import given
 from dcembed import AffineInputs, Embedding, Program, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measurements import evaluate_measurements, kept_affine, largest_kept, linearize, pull_back, slopes, sweep
+from dcembed.embedded.measurements import (
+    by_direction,
+    evaluate_measurements,
+    kept_affine,
+    largest_kept,
+    linearize,
+    pull_back,
+    slopes,
+    sweep,
+)
 from dcembed.network.network import evaluate, preactivations, units
 from embedded.problems import cases
 
@@ -172,5 +181,5 @@ def test_slopes_are_the_gradients_of_the_linear_piece(case):
 def _gradients(measured, w):
     """Of the parts in their inputs."""
     weights, inputs, _ = measured.direct
-    (swept,) = sweep(measured, w, [weights])
+    (swept,) = sweep(measured, w, [by_direction(weights)])
     return swept.gradient + measured.term_sums @ inputs[measured.terms.direction]

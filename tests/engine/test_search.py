@@ -14,8 +14,7 @@ from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.point import measure_point
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.search import orders as search
-from dcembed.engine.search import turns
-from dcembed.engine.search import patience
+from dcembed.engine.search import patience, turns
 from dcembed.engine.search.flat import is_flat
 from dcembed.run.clock import Clock
 from dcembed.run.journal import Step

@@ -54,7 +54,10 @@ def check(program, embedding, result):
 @pytest.mark.parametrize("make", [margin, level_problem, binary_problem, indicator_problem])
 def test_one_pass_has_the_same_answer_for_any_number_of_workers(make, workers):
     program, embedding = make(1)
-    results = [dcembed.solve(program, embedding, options=quiet(search="converge", max_starts=5, **others)) for others in ({}, {"executor": workers}, {"workers": 3})]
+    results = [
+        dcembed.solve(program, embedding, options=quiet(search="converge", max_starts=5, **others))
+        for others in ({}, {"executor": workers}, {"workers": 3})
+    ]
     assert len({result.objective for result in results}) == 1
     assert len({result.x.tobytes() for result in results}) == 1
     assert len({result.num_starts for result in results}) == 1
@@ -90,7 +93,9 @@ def test_the_same_seed_and_number_of_workers_have_the_same_trace(workers):
 def test_starts_are_made_elsewhere_and_told_of_here(workers):
     program, embedding = margin(2)
     seen = []
-    result = dcembed.solve(program, embedding, options=quiet(executor=workers, max_starts=8, callback=lambda step: seen.append(step) and None))
+    result = dcembed.solve(
+        program, embedding, options=quiet(executor=workers, max_starts=8, callback=lambda step: seen.append(step) and None)
+    )
     check(program, embedding, result)
     assert {step.start for step in result.history} == set(range(8))
     assert [step.start for step in seen] == [step.start for step in result.history]
@@ -100,7 +105,11 @@ def test_starts_are_made_elsewhere_and_told_of_here(workers):
 
 def test_a_callback_ends_a_run_with_workers(workers):
     program, embedding = margin(2)
-    result = dcembed.solve(program, embedding, options=quiet(executor=workers, search="until-limit", max_starts=None, time_limit=60.0, callback=lambda step: step.start >= 2))
+    result = dcembed.solve(
+        program,
+        embedding,
+        options=quiet(executor=workers, search="until-limit", max_starts=None, time_limit=60.0, callback=lambda step: step.start >= 2),
+    )
     assert result.status is Status.INTERRUPTED
     assert result.seconds < 30.0
     check(program, embedding, result)
@@ -175,7 +184,9 @@ def test_the_end_comes_in_time_and_leaves_nothing_running(how, tmp_path, monkeyp
             threading.Timer(seconds, event.set).start()
         limit = seconds if how == "limit" else 60.0
         began = time.monotonic()
-        result = dcembed.solve(program, embedding, options=quiet(workers=2, search="until-limit", max_starts=None, time_limit=limit, stop=event))
+        result = dcembed.solve(
+            program, embedding, options=quiet(workers=2, search="until-limit", max_starts=None, time_limit=limit, stop=event)
+        )
         # Generous: the machine has other things to do.
         assert time.monotonic() - began < seconds + 10.0
         check(program, embedding, result)

@@ -13,6 +13,7 @@ from dcembed.baselines.recorder import Recorder, open_recorder
 from dcembed.baselines.refusals import refuse_nonconvex, refuse_smooth
 from dcembed.embedded.big_m import BigM, build_big_m, default_bounds
 from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.room import require_room_for_units
 from dcembed.embedded.unit_bounds import StageBounds
 from dcembed.options import Options
 from dcembed.program.program import Program
@@ -58,6 +59,9 @@ def solve(
     refuse_nonconvex(program, "The big-M encoding")
     refuse_smooth(arguments.embeddings, "The big-M encoding")
     problem, listed = arguments.minimized, arguments.embeddings
+    require_room_for_units(
+        ((embedding.network, embedding.num_evaluations) for embedding in listed), "big-M", "dcembed.solve does not need them."
+    )
     with open_recorder(arguments) as recorder:
         # The starts are there before the encoding is.
         for number, w in enumerate(arguments.starts):

@@ -25,6 +25,7 @@ from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.encoding import Encoding, encode
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
+from dcembed.embedded.room import require_room_for_units
 from dcembed.embedded.unit_bounds import bound_evaluations, column_box
 from dcembed.embedded.verify import predict
 from dcembed.options import Options
@@ -76,6 +77,8 @@ def solve(
     arguments = read_arguments(program, embeddings, start, options)
     refuse_nonconvex(program, "The method of complementarity")
     refuse_smooth(arguments.embeddings, "The method of complementarity")
+    listed = ((embedding.network, embedding.num_evaluations) for embedding in arguments.embeddings)
+    require_room_for_units(listed, "The method of complementarity", "dcembed.solve does not need them.")
     with open_recorder(arguments) as recorder:
         try:
             status = _run(recorder, arguments.starts)

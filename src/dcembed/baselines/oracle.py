@@ -57,9 +57,9 @@ class _NetworkOracle:
     def values(self, w: Array) -> Array:
         """The network's share of every measurement, shape (s + 1,)."""
         measured, network = self._measured, self._measured.network
-        outputs = np.empty((measured.num_blocks, network.num_outputs))
+        outputs, moved = np.empty((measured.num_blocks, network.num_outputs)), measured.moved(w)
         for chunk in chunks(measured.num_blocks, network):
-            points = measured.points(w, chunk)
+            points = measured.inputs(moved, chunk)
             stages = preactivations(network, points)
             outputs[chunk] = apply_affine(network.output, [points, *units(network, stages)])
             for kept, slope in zip(self._slopes, unit_slopes(network, stages), strict=True):

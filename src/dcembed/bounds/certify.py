@@ -12,7 +12,7 @@ from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.exact import MAX_OPEN, prove_exactly
 from dcembed.bounds.hint import Hint
-from dcembed.bounds.hull import Hull, cut_hull
+from dcembed.bounds.hull import MAX_COVERED, Hull, cut_hull
 from dcembed.bounds.relaxation import build_relaxation
 from dcembed.bounds.tree import Branching, branch
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -57,6 +57,8 @@ def certify(
         root = here.bounder.solve(box)
         _write(journal, root.bound, "relaxation")
         _prove_exactly(journal, clock, FIRST_SHARE, FEW_OPEN)
+        if here.hull.is_too_large:
+            journal.log.note(f"more than {MAX_COVERED:,} evaluations: the proof makes no cuts for single ones.")
         cuts = cut_hull(here.hull, here.bounder, journal, root, here.cutoff, hint)
         root, is_done = _cut(here, cuts, root, _part(clock, HULL_SHARE))
         here.look(root)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,7 @@ from dcembed.bounds.cover import Cover, price_of
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
-from dcembed.bounds.pieces import Piece, find_pieces
+from dcembed.bounds.pieces import Piece, count_pieces, find_pieces
 from dcembed.bounds.prices import Owners, Prices, find_prices
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows
 from dcembed.crew.crew import Crew
@@ -30,8 +31,8 @@ from dcembed.program.tightening import Box
 from dcembed.run.clock import Clock
 from dcembed.run.journal import Journal
 
-# Inputs up to which a piece is covered by boxes.
-MAX_INPUTS = 12
+# Inputs up to which a piece is covered by boxes, and evaluations up to which they are: each cover takes its time and its memory.
+MAX_INPUTS, MAX_COVERED = 12, 5000
 # Rounds without a better bound, by this share of the gap, after which cutting ends; and rounds at most.
 PATIENCE, WORTH, MAX_ROUNDS = 3, 0.02, 200
 # The tolerance of a price is this share of the gap, spread over the pieces that have one, and no less than this share of the tolerated gap.
@@ -62,9 +63,24 @@ class Hull:
     def __init__(self, relaxation: Relaxation, clock: Clock, crew: Crew, best: Callable[[], Array | None] = lambda: None) -> None:
         self.relaxation, self.clock, self.crew, self.best = relaxation, clock, crew, best
         self._builder = Builder(crew, clock, clock.check)
-        self.pieces = [piece for piece in find_pieces(relaxation) if np.unique(piece.place).size <= MAX_INPUTS]
-        self.owners = Owners(relaxation, self.pieces)
         self._covers: dict[tuple[object, ...], Cover] = {}
+
+    @cached_property
+    def is_too_large(self) -> bool:
+        """Whether there are more evaluations than covers are made for."""
+        return count_pieces(self.relaxation) > MAX_COVERED
+
+    @cached_property
+    def pieces(self) -> list[Piece]:
+        """The evaluations with few inputs, none where they are too many; nobody who asks for the relaxation alone waits for them."""
+        if self.is_too_large:
+            return []
+        return [piece for piece in find_pieces(self.relaxation, self.clock.check) if np.unique(piece.place).size <= MAX_INPUTS]
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Whose the rows of the relaxation are."""
+        return Owners(self.relaxation, self.pieces)
 
     def cover(self, piece: Piece, is_restricted: bool) -> Cover:
         """The cover of the set of a piece, or of its inputs alone."""

@@ -6,18 +6,21 @@ its columns and functions is found in the few inputs alone, whatever the host; h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.bounds.network_terms import NetworkTerms
 from dcembed.bounds.relaxation import Relaxation
 from dcembed.embedded.measured_network import MeasuredNetwork
+from dcembed.network.bounds import go_on
 from dcembed.network.network import Network
 from dcembed.program.tightening import Box
+from dcembed.sparse import take_rows
 
 # Rows of the host that a piece looks at, at most.
 MAX_ROWS = 4
@@ -97,35 +100,85 @@ class Piece:
         return u
 
 
-def find_pieces(relaxation: Relaxation) -> list[Piece]:
-    """Evaluations that are functions of few columns, each of which feeds one input."""
+@dataclass(frozen=True, eq=False)
+class _Surroundings:
+    """What all pieces of a relaxation look at, computed once.
+
+    Parameters
+    ----------
+    relaxation
+        The relaxation.
+    alone
+        Which measurements are of one function only, mask of shape (s + 1,).
+    by_column
+        The rows of the host by their columns, without zeros.
+    """
+
+    relaxation: Relaxation
+    alone: Array
+    by_column: sp.csc_array
+
+    def rows_inside(self, columns: Array) -> Array:
+        """The rows of the host, of at least two entries, that have no columns but these."""
+        by_column, lengths = self.by_column, np.diff(self.relaxation.embedded.host.rows.indptr)
+        begin, end = by_column.indptr[columns], by_column.indptr[columns + 1]
+        # The row that all columns share is met once for each of them: only short rows are looked at.
+        touched = np.concatenate([np.zeros(0, dtype=np.int64), *(by_column.indices[a:b] for a, b in zip(begin, end, strict=True))])
+        touched = touched[lengths[touched] <= columns.size]
+        rows, number = np.unique(touched, return_counts=True)
+        inside: Array = rows[(number == lengths[rows]) & (number > 1)]
+        return inside
+
+
+def count_pieces(relaxation: Relaxation) -> int:
+    """How many evaluations `find_pieces` looks at."""
+    return sum(np.unique(source.measured.terms.block[_single_terms(source)]).size for source in _network_sources(relaxation))
+
+
+def find_pieces(relaxation: Relaxation, check: Callable[[], None] = go_on) -> list[Piece]:
+    """Evaluations that are functions of few columns, each of which feeds one input; `check` is called between them."""
+    alone = np.bincount(relaxation.measurement, minlength=relaxation.embedded.restrictions.num_restrictions + 1) == 1
+    by_column = sp.csc_array(relaxation.embedded.host.rows)
+    by_column.eliminate_zeros()
+    around = _Surroundings(relaxation, alone, by_column)
     pieces: list[Piece] = []
     first = 0
     for source in relaxation.sources:
         if isinstance(source, NetworkTerms):
-            pieces += _of_network(relaxation, source, first)
+            for piece in _of_network(around, source, first):
+                check()
+                pieces += [] if piece is None else [piece]
         first += source.measurement.size
     return pieces
 
 
-def _of_network(relaxation: Relaxation, source: NetworkTerms, first: int) -> Iterator[Piece]:
+def _network_sources(relaxation: Relaxation) -> Iterator[NetworkTerms]:
+    return (source for source in relaxation.sources if isinstance(source, NetworkTerms))
+
+
+def _single_terms(source: NetworkTerms) -> Array:
+    """Terms that are the only ones of their parts."""
+    terms = source.measured.terms
+    is_single = np.bincount(terms.part, minlength=source.measured.parts.num_parts) == 1
+    return np.flatnonzero(is_single[terms.part])
+
+
+def _of_network(around: _Surroundings, source: NetworkTerms, first: int) -> Iterator[Piece | None]:
     measured, terms = source.measured, source.measured.terms
     position = np.full(measured.parts.num_parts, -1)
     position[source.used] = first + np.arange(source.used.size)
-    is_single = np.bincount(terms.part, minlength=measured.parts.num_parts) == 1
-    chosen = np.flatnonzero(is_single[terms.part])
+    chosen = _single_terms(source)
     order = chosen[np.argsort(terms.block[chosen], kind="stable")]
     if order.size == 0:
         return
     blocks, begin = np.unique(terms.block[order], return_index=True)
     for block, own in zip(blocks, np.split(order, begin)[1:], strict=True):
-        piece = _piece(relaxation, measured, int(block), position[terms.part[own]], own)
-        if piece is not None:
-            yield piece
+        yield _piece(around, measured, int(block), position[terms.part[own]], own)
 
 
-def _piece(relaxation: Relaxation, measured: MeasuredNetwork, block: int, functions: Array, terms: Array) -> Piece | None:
-    rows = measured.maps[measured.rows_of(measured.map_of[block : block + 1]).reshape(-1)]
+def _piece(around: _Surroundings, measured: MeasuredNetwork, block: int, functions: Array, terms: Array) -> Piece | None:
+    relaxation = around.relaxation
+    rows = take_rows(measured.maps, measured.rows_of(measured.map_of[block : block + 1]).reshape(-1))
     place = np.repeat(np.arange(measured.network.num_inputs), np.diff(rows.indptr))
     columns, factor = rows.indices.astype(np.int64), rows.data
     used = factor != 0
@@ -135,25 +188,22 @@ def _piece(relaxation: Relaxation, measured: MeasuredNetwork, block: int, functi
         return None
     weights = measured.terms.scale[terms, None] * measured.directions[measured.terms.direction[terms]]
     offset = measured.offset[block]
-    own = _own(relaxation, functions, weights, columns, place, factor, offset)
-    own = _with_rows(relaxation, own, columns, place, factor, offset)
+    own = _own(around, functions, weights, columns, place, factor, offset)
+    own = _with_rows(around, own, columns, place, factor, offset)
     step = np.zeros(offset.size)
     alone = (np.bincount(place, minlength=offset.size) == 1)[place] & relaxation.embedded.integer[columns]
     step[place[alone]] = np.abs(factor[alone])
     return Piece(measured.network, offset, columns, place, factor, lb, ub, functions, weights, own, step)
 
 
-def _with_rows(relaxation: Relaxation, own: Own, columns: Array, place: Array, factor: Array, offset: Array) -> Own:
+def _with_rows(around: _Surroundings, own: Own, columns: Array, place: Array, factor: Array, offset: Array) -> Own:
     """The restrictions, and rows of the host that are about the columns of the piece alone: they hold always, so with those, too."""
-    host = relaxation.embedded.host
+    host = around.relaxation.embedded.host
     if np.unique(place).size < place.size:
         return own
-    is_mine = np.zeros(host.num_columns)
-    is_mine[columns] = 1.0
-    pattern = host.rows != 0
-    inside = np.flatnonzero((pattern @ is_mine == np.diff(host.rows.indptr)) & (np.diff(host.rows.indptr) > 1))[:MAX_ROWS]
+    inside = around.rows_inside(columns)[:MAX_ROWS]
     slope = np.zeros((inside.size, offset.size))
-    slope[:, place] = host.rows[inside][:, columns].toarray() / factor
+    slope[:, place] = np.array([_entries(host.rows, row, columns) for row in inside]).reshape(inside.size, columns.size) / factor
     constant = slope @ offset
     upper, lower = np.isfinite(host.row_ub[inside]), np.isfinite(host.row_lb[inside])
     sides = np.concatenate([slope[upper], -slope[lower]])
@@ -162,18 +212,29 @@ def _with_rows(relaxation: Relaxation, own: Own, columns: Array, place: Array, f
     return replace(own, slope=np.concatenate([own.slope, sides]), weights=weights, rhs=np.concatenate([own.rhs, rhs]))
 
 
-def _own(relaxation: Relaxation, functions: Array, weights: Array, columns: Array, place: Array, factor: Array, offset: Array) -> Own:
+def _entries(matrix: sp.csr_array, row: int, columns: Array) -> Array:
+    """One row at some columns, without a look at all of them."""
+    inside = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    order = np.argsort(columns, kind="stable")
+    found = np.minimum(np.searchsorted(columns, matrix.indices[inside], sorter=order), columns.size - 1)
+    place = order[found]
+    fits = columns[place] == matrix.indices[inside]
+    values = np.zeros(columns.size)
+    values[place[fits]] = matrix.data[inside][fits]
+    return values
+
+
+def _own(around: _Surroundings, functions: Array, weights: Array, columns: Array, place: Array, factor: Array, offset: Array) -> Own:
     """The restrictions that have nothing but this evaluation in them; those behind one binary only if none holds always."""
-    restrictions, measurement = relaxation.embedded.restrictions, relaxation.measurement
-    alone = np.bincount(measurement, minlength=restrictions.num_restrictions + 1) == 1
+    restrictions, measurement = around.relaxation.embedded.restrictions, around.relaxation.measurement
     is_one_to_one = np.unique(place).size == place.size
     found = []
     for number, function in enumerate(functions):
         row = int(measurement[function]) - 1
-        if row < 0 or not alone[row + 1]:
+        if row < 0 or not around.alone[row + 1]:
             continue
-        linear = restrictions.linear[[row]]
-        if linear.nnz and not (is_one_to_one and np.isin(linear.indices, columns).all()):
+        used = restrictions.linear.indices[restrictions.linear.indptr[row] : restrictions.linear.indptr[row + 1]]
+        if used.size and not (is_one_to_one and np.isin(used, columns).all()):
             continue
         found.append((row, number))
     switches = {int(restrictions.indicator[row]) for row, _ in found}
@@ -185,8 +246,7 @@ def _own(relaxation: Relaxation, functions: Array, weights: Array, columns: Arra
     slope = np.zeros((len(kept), offset.size))
     rhs = np.zeros(len(kept))
     for index, (row, _) in enumerate(kept):
-        linear = restrictions.linear[[row]].toarray().reshape(-1)[columns]
-        slope[index, place] = linear / factor
+        slope[index, place] = _entries(restrictions.linear, row, columns) / factor
         rhs[index] = restrictions.rhs[row] + slope[index] @ offset
     numbers = [number for _, number in kept]
     rows = np.array([row for row, _ in kept], dtype=np.int64)

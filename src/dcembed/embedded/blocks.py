@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.grouping import inside
 from dcembed.program.program import Program
 from dcembed.sparse import row_numbers
 
@@ -155,8 +156,9 @@ def _places(rows: sp.csr_array, piece: Array, block: Array) -> tuple[Array, Arra
 
 def _with_networks(piece: Array, embedded: EmbeddedProgram) -> tuple[Array, int]:
     """Of each column the number of its block, -1 where its piece has no network in it."""
-    having = np.unique(piece[embedded.input_columns])
-    number = np.full(int(piece.max(initial=-1)) + 1, -1, dtype=np.int64)
+    size = int(piece.max(initial=-1)) + 1
+    having = inside(size, piece[embedded.input_columns])
+    number = np.full(size, -1, dtype=np.int64)
     number[having] = np.arange(having.size)
     return number[piece], having.size
 

@@ -6,15 +6,16 @@ restricts from both sides; substituted, the prediction itself is used, one-sided
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs
-from dcembed.program.derive import add_rows, derive, keep_rows
-from dcembed.program.program import Indicator, Program
+from dcembed.embedded.grouping import outside
+from dcembed.program.derive import add_rows, derive, keep_rows, with_indicator_rows
+from dcembed.program.program import IndicatorRows, Program
 from dcembed.sparse import empty_rows
 
 
@@ -76,7 +77,7 @@ def substitute(program: Program, definitions: Definitions, used: Array) -> Progr
     shift = np.zeros(n)
     shift[columns] = definitions.constant
 
-    rows = np.setdiff1d(np.arange(program.num_rows), used)
+    rows = outside(program.num_rows, used)
     moved = program.rows[rows] @ shift
     bounded = np.isfinite(program.lb[columns]) | np.isfinite(program.ub[columns])
     limited = columns[bounded]
@@ -92,15 +93,13 @@ def substitute(program: Program, definitions: Definitions, used: Array) -> Progr
         row_ub=others.row_ub - moved,
         lb=lb,
         ub=ub,
-        indicators=tuple(_moved(indicator, transform, shift) for indicator in program.indicators),
     )
+    substituted = with_indicator_rows(substituted, _moved(program.indicator_rows, transform, shift))
     # What bounded a defined column restricts its definition.
     bounds = program.lb[limited] - shift[limited], program.ub[limited] - shift[limited]
     return add_rows(substituted, definitions.matrix[bounded], *bounds, [program.column_label(int(j)) for j in limited])
 
 
-def _moved(indicator: Indicator, transform: sp.csr_array, shift: Array) -> Indicator:
-    amount = float((indicator.coefficients @ shift)[0])
-    return Indicator(
-        indicator.column, indicator.value, indicator.coefficients @ transform, indicator.lb - amount, indicator.ub - amount, indicator.name
-    )
+def _moved(rows: IndicatorRows, transform: sp.csr_array, shift: Array) -> IndicatorRows:
+    amount = rows.matrix @ shift
+    return replace(rows, matrix=sp.csr_array(rows.matrix @ transform), lb=rows.lb - amount, ub=rows.ub - amount)

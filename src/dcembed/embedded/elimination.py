@@ -76,12 +76,19 @@ def eliminate(
         restrictions=restrictions,
         networks=_measured_networks(embeddings, inputs, measured, kept),
         # A column that two networks define may be gone all the same: the first of them eliminates it.
-        linked=np.searchsorted(kept, np.intersect1d(outputs[stays], kept)),
+        linked=_places(outputs[stays], kept, n),
         definitions=definitions,
         num_switches=switched.num_read,
     )
     balanced = balance(embedded)
     return add_windows(balanced, check) if with_switches else balanced
+
+
+def _places(columns: Array, kept: Array, num_columns: int) -> Array:
+    """Where in `kept` the columns are that are there, in order."""
+    is_there = np.zeros(num_columns, dtype=bool)
+    is_there[columns] = True
+    return np.flatnonzero(is_there[kept])
 
 
 def _find_kept(program: Program, inputs: list[AffineInputs], gone: Array) -> tuple[Definitions, Array, Array]:

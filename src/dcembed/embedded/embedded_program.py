@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.grouping import inside
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
 from dcembed.embedded.patterns import Pattern, curvature_pattern, num_pairs, slope_pattern
 from dcembed.embedded.prediction_bounds import bound_predictions
@@ -100,7 +101,7 @@ class EmbeddedProgram:
     def input_columns(self) -> Array:
         """Columns of `host` that measurements depend on: those of network inputs, and of the concave part of the objective."""
         matrices = [m.maps for m in self.networks] + ([] if self.concave is None else [self.concave])
-        return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(matrix.indices for matrix in matrices)]))
+        return inside(self.host.num_columns, *(matrix.indices for matrix in matrices))
 
     @cached_property
     def moves_inputs(self) -> Array:

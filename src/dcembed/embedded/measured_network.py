@@ -17,7 +17,7 @@ from dcembed.network.network import Network, chunks, preactivations, units
 from dcembed.network.split import Split, measure, split
 from dcembed.sparse import from_entries, take_rows
 
-# Numbers up to which constants of the first stage are kept, 80 MB.
+# Numbers up to which constants of the first stage, and weights of units, are kept, 80 MB.
 MAX_CONSTANTS = 10_000_000
 
 
@@ -131,6 +131,22 @@ class MeasuredNetwork:
         return measure(self.network, self.directions)
 
     @cached_property
+    def direct_slope(self) -> Array:
+        """Weights of the inputs alone, shape (d, n_in)."""
+        block = self.network.output.weights.get(0)
+        return np.zeros((self.directions.shape[0], self.network.num_inputs)) if block is None else np.asarray(self.directions @ block)
+
+    def direct_weights(self, directions: Array) -> list[Array]:
+        """Weights of the units in some of the directions, each of shape (t, width).
+
+        Evaluations that are each weighed in a way of their own have as many weights as there are units in all of them: beyond a number these
+        are computed for those that are asked for, and not kept.
+        """
+        if self.directions.shape[0] * self.network.num_hidden > MAX_CONSTANTS:
+            return measure(self.network, self.directions[directions])[0]
+        return [weight[directions] for weight in self.direct[0]]
+
+    @cached_property
     def collapsed(self) -> Collapsed | None:
         """The terms that are evaluated together, without a pass over them; None where there are none."""
         groups = self._groups
@@ -191,18 +207,18 @@ class MeasuredNetwork:
 
     def predict(self, w: Array) -> Array:
         """The predictions of all blocks in one pass, shape (k, n_out)."""
-        values = np.empty((self.num_blocks, self.network.num_outputs))
+        values, moved = np.empty((self.num_blocks, self.network.num_outputs)), self.moved(w)
         for chunk in chunks(self.num_blocks, self.network):
-            points = self.points(w, chunk)
-            values[chunk] = apply_affine(self.network.output, [points, *units(self.network, self.preactivations(w, chunk, points))])
+            points = self.inputs(moved, chunk)
+            values[chunk] = apply_affine(self.network.output, [points, *units(self.network, self.preactivations(moved, chunk, points))])
         return values
 
-    def preactivations(self, w: Array, blocks: Array | slice, points: Array) -> list[Array]:
+    def preactivations(self, moved: Array, blocks: Array | slice, points: Array) -> list[Array]:
         """The pre-activations of all stages in some blocks with these inputs, each of shape (number of blocks, width)."""
         constants = self.first_constants
         if constants is None:
             return preactivations(self.network, points)
-        moving = self.spread(self.maps @ w) @ self.network.stages[0].weights[0].T
+        moving = moved @ self.network.stages[0].weights[0].T
         return preactivations(self.network, points, moving[self.map_of[blocks]] + constants[blocks])
 
     @cached_property
@@ -219,7 +235,16 @@ class MeasuredNetwork:
 
     def points(self, w: Array, blocks: Array | slice = slice(None)) -> Array:
         """Inputs of the blocks, shape (number of blocks, n_in)."""
-        return self.spread(self.maps @ w)[self.map_of[blocks]] + self.offset[blocks]
+        return self.inputs(self.moved(w), blocks)
+
+    def moved(self, w: Array) -> Array:
+        """Inputs without their constants, of each map: shape (g, n_in). A pass over chunks of blocks asks for them once."""
+        return self.spread(self.maps @ w)
+
+    def inputs(self, moved: Array, blocks: Array | slice) -> Array:
+        """Inputs of some blocks, given those of all maps without their constants: shape (number of blocks, n_in)."""
+        inputs: Array = moved[self.map_of[blocks]] + self.offset[blocks]
+        return inputs
 
     def spread(self, values: Array) -> Array:
         """Values per row of `maps` as (g, n_in)."""

@@ -6,8 +6,9 @@ Measurement 0 is the objective, measurement i + 1 the i-th restriction. Each is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,7 +68,7 @@ def linearize(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> 
     """Tangents at w of the components H of all measurements, in the split for the whole input space."""
     height, slope = begin_tangents(embedded, w)
     for measured in embedded.networks:
-        (swept,) = sweep(measured.convex, w, [measured.split.concave], on_at_kinks)
+        (swept,) = sweep(measured.convex, w, [by_direction(measured.split.concave)], on_at_kinks)
         height += embedded.part_sums[measured.number] @ swept.height
         slope = slope + embedded.part_sums[measured.number] @ pull_back(measured, swept.gradient)
     return Tangents(sp.csr_array(slope), height - slope @ w)
@@ -91,9 +92,8 @@ def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
 
 def _gradient(measured: MeasuredNetwork, w: Array) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
-    weights, inputs, _ = measured.direct
-    (swept,) = sweep(measured, w, [weights])
-    gradient: Array = swept.gradient + _sum_over_terms(measured, inputs)
+    (swept,) = sweep(measured, w, [measured.direct_weights])
+    gradient: Array = swept.gradient + _sum_over_terms(measured, measured.direct_slope)
     return gradient
 
 
@@ -176,7 +176,16 @@ class Swept:
     gradient: Array
 
 
-def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Array]], on_at_kinks: bool = True) -> list[Swept]:
+# Unit weights of a component in some directions, stage by stage: from their numbers (t,) to arrays (t, width).
+Component: TypeAlias = Callable[[Array], list[Array]]
+
+
+def by_direction(weights: Sequence[Array]) -> Component:
+    """The component whose unit weights in all directions are known, each of shape (d, width)."""
+    return lambda directions: [weight[directions] for weight in weights]
+
+
+def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Component], on_at_kinks: bool = True) -> list[Swept]:
     """One forward pass over all terms, and a backward pass for each component, given by its unit weights per direction.
 
     A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all.
@@ -184,13 +193,14 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     plain = measured.plain
     network, terms, size = plain.network, plain.terms, plain.parts.num_parts
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
+    moved = plain.moved(w)
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages = plain.preactivations(w, block, plain.points(w, block))
+        stages = plain.preactivations(moved, block, plain.inputs(moved, block))
         values, active = units(network, stages), unit_slopes(network, stages, on_at_kinks)
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
-            weights = [weight[direction] for weight in component]
+            weights = component(direction)
             np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
             np.add(total.gradient, backpropagate(network, active, weights, gather), out=total.gradient)
     if measured.collapsed is not None:
@@ -198,11 +208,10 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     return swept
 
 
-def _sweep_collapsed(
-    collapsed: Collapsed, w: Array, components: Sequence[Sequence[Array]], on_at_kinks: bool, swept: Sequence[Swept]
-) -> None:
+def _sweep_collapsed(collapsed: Collapsed, w: Array, components: Sequence[Component], on_at_kinks: bool, swept: Sequence[Swept]) -> None:
     """Add the groups to their parts."""
-    inputs, weights = collapsed_inputs(collapsed, w), [weight for (weight,) in components]
+    every = np.arange(int(collapsed.direction.max()) + 1)
+    inputs, weights = collapsed_inputs(collapsed, w), [component(every)[0] for component in components]
     gradients = collapsed_slopes(collapsed, inputs, weights, on_at_kinks)
     for total, height, gradient in zip(swept, collapsed_units(collapsed, inputs, weights), gradients, strict=True):
         np.add.at(total.height, collapsed.part, height)

@@ -14,7 +14,7 @@ from dcembed.embedded.measurements import num_measurements
 from dcembed.network.activations import RELU
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.chunks import slices
-from dcembed.network.network import evaluate, preactivations
+from dcembed.network.network import Network, evaluate, preactivations
 from dcembed.network.split import measure
 from dcembed.program.matrices import half_square
 
@@ -103,9 +103,7 @@ def gradient_of_points(embedded: EmbeddedProgram, w: Array, weights: Array) -> A
     """Gradient in the columns, at each point, of its own sum of the networks; `weights` is (k, s + 1). Shape (k, n)."""
     total = np.zeros(w.shape)
     for measured in embedded.networks:
-        network = measured.network
-        entries = measured.plain.num_blocks * (network.num_inputs + 3 * network.num_hidden + network.num_outputs)
-        for chunk in slices(w.shape[0], entries, CHUNK_ENTRIES):
+        for chunk in slices(w.shape[0], measured.plain.num_blocks * _num_passed(measured.network), CHUNK_ENTRIES):
             total[chunk] += _gradient(measured.plain, w[chunk], weights[chunk])
         if measured.collapsed is not None:
             for chunk in slices(w.shape[0], measured.collapsed.cost, CHUNK_ENTRIES):
@@ -124,24 +122,44 @@ def _collapsed_gradient(measured: MeasuredNetwork, collapsed: Collapsed, w: Arra
 
 
 def _gradient(measured: MeasuredNetwork, w: Array, weights: Array) -> Array:
+    """Gradient of the terms that are evaluated one by one, shape (k, n)."""
     network, size = measured.network, w.shape[0]
-    nu = (measured.usage.T @ weights[:, : measured.usage.shape[0]].T).T.reshape(-1, network.num_outputs)
-    before = preactivations(network, _inputs(measured, w).reshape(-1, network.num_inputs))
-    active = [stage > 0 if kind is RELU else kind.slope(stage) for kind, stage in zip(network.activations, before, strict=True)]
-    units, slope, _ = measure(network, nu)
-    # A network without stages is affine.
-    total = backpropagate(network, active, units) + slope if network.stages else slope
-    gradient = total.reshape(size, measured.num_blocks, network.num_inputs)
-    by_map = np.zeros((measured.maps.shape[0] // network.num_inputs, size, network.num_inputs))
-    np.add.at(by_map, measured.map_of, gradient.transpose(1, 0, 2))
+    nu = (measured.usage.T @ weights[:, : measured.usage.shape[0]].T).T.reshape(size, -1, network.num_outputs)
+    moved = _moved(measured, w)
+    by_map = np.zeros((moved.shape[1], size, network.num_inputs))
+    # Very many blocks are more than a chunk even at one point.
+    for blocks in slices(measured.num_blocks, size * _num_passed(network), CHUNK_ENTRIES):
+        inputs = moved[:, measured.map_of[blocks]] + measured.offset[blocks]
+        gradient = _gradient_of_blocks(network, inputs.reshape(-1, network.num_inputs), nu[:, blocks].reshape(-1, network.num_outputs))
+        np.add.at(by_map, measured.map_of[blocks], gradient.reshape(inputs.shape).transpose(1, 0, 2))
     pulled: Array = (measured.maps.T @ by_map.transpose(0, 2, 1).reshape(-1, size)).T
     return pulled
 
 
+def _gradient_of_blocks(network: Network, points: Array, nu: Array) -> Array:
+    """Gradient of nu'f in the inputs at each point, shape (t, n_in)."""
+    before = preactivations(network, points)
+    active = [stage > 0 if kind is RELU else kind.slope(stage) for kind, stage in zip(network.activations, before, strict=True)]
+    units, slope, _ = measure(network, nu)
+    # A network without stages is affine.
+    return backpropagate(network, active, units) + slope if network.stages else slope
+
+
+def _num_passed(network: Network) -> int:
+    """Numbers that a forward and a backward pass of one evaluation hold."""
+    return network.num_inputs + 3 * network.num_hidden + network.num_outputs
+
+
+def _moved(measured: MeasuredNetwork, w: Array) -> Array:
+    """Inputs without their constants at each point, of each map: shape (k, g, n_in)."""
+    moved: Array = (measured.maps @ w.T).T.reshape(w.shape[0], -1, measured.network.num_inputs)
+    return moved
+
+
 def _inputs(measured: MeasuredNetwork, w: Array) -> Array:
     """Inputs of all blocks at each point, shape (k, blocks, n_in)."""
-    inputs: Array = (measured.maps @ w.T).T.reshape(w.shape[0], -1, measured.network.num_inputs)[:, measured.map_of]
-    return inputs + measured.offset
+    inputs: Array = _moved(measured, w)[:, measured.map_of] + measured.offset
+    return inputs
 
 
 def concave_heights(embedded: EmbeddedProgram, w: Array) -> Array:

@@ -13,6 +13,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph, join, repeat_over_blocks, spread_over_blocks
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.relu_only import require_relu
+from dcembed.embedded.room import LAZY_INSTEAD, require_room_for_units
 from dcembed.network.network import preactivations, units
 
 
@@ -20,6 +21,7 @@ def build_shared(embedded: EmbeddedProgram) -> Epigraph:
     """The shared epigraph of every network in the problem."""
     instead = 'Use formulation="lazy", the default, which takes all of them.'
     require_relu((measured.network for measured in embedded.networks), 'The formulation "shared"', instead)
+    require_room_for_units(((m.network, m.num_blocks) for m in embedded.networks), 'The formulation "shared"', LAZY_INSTEAD)
     size = embedded.restrictions.num_restrictions + 1
     return join([_build(measured, size) for measured in embedded.networks if measured.network.num_hidden], embedded)
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.grouping import outside
 from dcembed.embedded.output_ranges import output_ranges
 from dcembed.embedded.sides import Sides, find_sides
 from dcembed.network.bounds import go_on
@@ -92,7 +93,7 @@ def unread(program: Program) -> Switched:
 
 def _bounds_without(program: Program, rows: Array, check: Callable[[], None]) -> ConditionalBounds:
     """Bounds that all but these rows imply."""
-    rest = keep_rows(program, np.setdiff1d(np.arange(program.num_rows), rows))
+    rest = keep_rows(program, outside(program.num_rows, rows))
     return find_conditional_bounds(rest, tighten(rest, heard(check)))
 
 

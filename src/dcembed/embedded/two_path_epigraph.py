@@ -16,6 +16,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph, join, repeat_over_blocks, spread_over_blocks
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.relu_only import require_relu
+from dcembed.embedded.room import LAZY_INSTEAD, require_room_for_units
 from dcembed.network.affine import Affine
 from dcembed.network.network import Network, preactivations, units
 from dcembed.network.split import measure, negative_part, positive_part
@@ -25,6 +26,8 @@ def build_two_path(embedded: EmbeddedProgram) -> Epigraph:
     """The two-path epigraph of every network in the problem."""
     instead = 'Use formulation="lazy", the default, which takes all of them.'
     require_relu((measured.network for measured in embedded.networks), 'The formulation "two-path"', instead)
+    # Each unit is there twice.
+    require_room_for_units(((m.network, 2 * m.num_blocks) for m in embedded.networks), 'The formulation "two-path"', LAZY_INSTEAD)
     size = embedded.restrictions.num_restrictions + 1
     return join([_build(measured, size) for measured in embedded.networks if measured.network.num_hidden], embedded)
 

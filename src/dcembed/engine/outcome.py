@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,29 @@ class Outcome:
     def is_settled(self) -> bool:
         """Whether another start that meets `point` has nothing to add."""
         return self.status in (Status.LOCALLY_SOLVED, Status.LOCALLY_INFEASIBLE)
+
+
+def num_entries(outcome: Outcome) -> int:
+    """Numbers that the points of an outcome hold."""
+    points = {id(point): point for point in (outcome.point, outcome.best) if point is not None}
+    return sum(
+        array.size for point in points.values() for array in (point.w, point.columns, point.neural, point.excess) if array is not None
+    )
+
+
+def forget(outcome: Outcome) -> Outcome:
+    """The outcome without the columns of its points: objective and violation are left."""
+    return replace(outcome, point=_emptied(outcome.point), best=None if outcome.best is None else _emptied(outcome.best))
+
+
+def is_forgotten(outcome: Outcome) -> bool:
+    """Whether the columns of its points are gone."""
+    return outcome.point.w.size == 0
+
+
+def _emptied(point: Point) -> Point:
+    none = np.zeros(0)
+    return replace(point, w=none, columns=None, neural=none, excess=none, slack=none)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,11 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.lazy_epigraph import build_lazy
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import input_box, kept_affine, largest_kept
+from dcembed.embedded.room import require_room_for_tangents
 from dcembed.embedded.shared_epigraph import build_shared
 from dcembed.embedded.two_path_epigraph import build_two_path
 from dcembed.engine.subproblem import Reach, Subproblem
+from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.indicators import missing_bound
 from dcembed.program.tightening import Box, tighten
@@ -110,7 +112,11 @@ def solver_for(problem: Problem, problem_class: str) -> Solver:
 
 
 def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False) -> Problem:
-    """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`."""
+    """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`.
+
+    InputError where tangents, or what the options ask for, would take more memory than there may be.
+    """
+    require_room_for_tangents(embedded)
     chosen = replace(_choose(options, embedded), callback=None, stop=None, executor=None, checkpoint=None)
     problem = Problem(
         embedded=embedded,
@@ -122,6 +128,9 @@ def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable
             SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
         ),
     )
+    if is_over():
+        # Bounds that rows imply may not have been found, and nothing will be solved that needs them.
+        return problem
     if problem.has_switched_rows:
         _check_reach(problem)
     if problem.has_tangents and chosen.columns:
@@ -135,6 +144,8 @@ def _choose(options: Options, embedded: EmbeddedProgram) -> Options:
     decomposition = options.decomposition
     if decomposition == "auto":
         decomposition = "local" if formulation == "lazy" and _is_worth_a_local_split(embedded) else "global"
+    elif decomposition == "local":
+        _require_room_for_local(embedded)
     return replace(options, formulation=formulation, decomposition=decomposition)
 
 
@@ -146,7 +157,24 @@ def _is_worth_a_local_split(embedded: EmbeddedProgram) -> bool:
     """
     networks = [measured.network for measured in embedded.networks]
     gains = any(len(network.stages) > 1 or not network.is_piecewise_linear for network in networks)
-    return gains and sum(_local_entries(measured) for measured in embedded.networks) <= MAX_LOCAL_ENTRIES
+    return gains and _all_local_entries(embedded) <= MAX_LOCAL_ENTRIES
+
+
+def _require_room_for_local(embedded: EmbeddedProgram) -> None:
+    """InputError if local splits that were asked for take too much."""
+    entries = _all_local_entries(embedded)
+    if entries > MAX_LOCAL_ENTRIES:
+        evaluations = sum(measured.num_blocks for measured in embedded.networks)
+        units = sum(measured.network.num_hidden for measured in embedded.networks)
+        raise InputError(
+            f"Options: decomposition='local' holds how open units depend on one another in every evaluation: about {entries:,.0f} numbers for "
+            f"{evaluations:,} evaluations of {len(embedded.networks)} networks with {units:,} units, and {MAX_LOCAL_ENTRIES:,} are accepted. "
+            "Use decomposition='global', or 'auto', which chooses it here."
+        )
+
+
+def _all_local_entries(embedded: EmbeddedProgram) -> float:
+    return sum(_local_entries(measured) for measured in embedded.networks)
 
 
 def _local_entries(measured: MeasuredNetwork) -> float:

@@ -99,7 +99,7 @@ class Extension:
         if measured.violation > max(result.violation, result.feasibility_tol):
             return result
         # Only a norm is the user's own column; of earlier points nothing else is looked at.
-        points = [self.complete(point) for point in result.incumbent_points] if self.norms else result.incumbent_points
+        points = [x if x is None else self.complete(x) for x in result.incumbent_points] if self.norms else result.incumbent_points
         return replace(result, x=x, objective=measured.objective, violation=measured.violation, incumbent_points=points)
 
 

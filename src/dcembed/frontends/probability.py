@@ -62,7 +62,8 @@ def fill_in(result: AnyResult, probabilities: Probabilities) -> AnyResult:
     """The result with every probability at the value that belongs to its score."""
     if result.x is None or not probabilities.columns.size:
         return result
-    return replace(result, x=fill(result.x, probabilities), incumbent_points=[fill(x, probabilities) for x in result.incumbent_points])
+    points = [x if x is None else fill(x, probabilities) for x in result.incumbent_points]
+    return replace(result, x=fill(result.x, probabilities), incumbent_points=points)
 
 
 def fill(x: Array, probabilities: Probabilities) -> Array:

@@ -7,7 +7,7 @@ is valid. `tests/program/test_derive.py` fills every field and shows it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint
 from dcembed.program.matrices import set_fields
-from dcembed.program.program import Indicator, Program
-from dcembed.sparse import above, compressed, take_columns, take_rows
+from dcembed.program.program import Indicator, IndicatorRows, Program
+from dcembed.sparse import above, compressed, single_rows, take_columns, take_rows
 
 T = TypeVar("T", Program, Indicator, QuadraticConstraint, ConeConstraint)
 
@@ -47,8 +47,6 @@ def without_objective(program: Program) -> Program:
 
 def keep_columns(program: Program, kept: Array) -> Program:
     """The program over the columns `kept` (in increasing order); nothing may use the others, apart from the objective."""
-    position = np.full(program.num_columns, -1)
-    position[kept] = np.arange(kept.size)
     numbers = kept if program.column_numbers is None else program.column_numbers[kept]
     return derive(
         program,
@@ -59,9 +57,7 @@ def keep_columns(program: Program, kept: Array) -> Program:
         lb=program.lb[kept],
         ub=program.ub[kept],
         integer=program.integer[kept],
-        indicators=tuple(
-            _copy(i, {"column": int(position[i.column]), "coefficients": take_columns(i.coefficients, kept)}) for i in program.indicators
-        ),
+        indicators=_keep_in_indicators(program, kept),
         quadratic_constraints=tuple(_restrict(constraint, kept) for constraint in program.quadratic_constraints),
         cones=tuple(_copy(cone, {"matrix": take_columns(cone.matrix, kept)}) for cone in program.cones),
         column_names=tuple(program.column_names[j] for j in kept) if program.column_names is not None else None,
@@ -115,10 +111,33 @@ def add_rows(program: Program, matrix: sp.csr_array, lb: Array, ub: Array, names
     )
 
 
+def with_indicator_rows(program: Program, rows: IndicatorRows) -> Program:
+    """The program with other binaries, coefficients and limits in its indicators, one row for each; their names stay."""
+    fields_of = zip(rows.column.tolist(), single_rows(rows.matrix), rows.lb.tolist(), rows.ub.tolist(), strict=True)
+    return derive(
+        program,
+        indicators=tuple(
+            _copy(indicator, {"column": column, "coefficients": row, "lb": lb, "ub": ub})
+            for indicator, (column, row, lb, ub) in zip(program.indicators, fields_of, strict=True)
+        ),
+    )
+
+
 def widened(matrix: sp.csr_array, num_rows: int, num_columns: int) -> sp.csr_array:
     """The same entries in a matrix of at least the same shape."""
     indptr = np.concatenate([matrix.indptr, np.full(num_rows - matrix.shape[0], matrix.indptr[-1])])
     return compressed(matrix.data, matrix.indices, indptr, (num_rows, num_columns))
+
+
+def _keep_in_indicators(program: Program, kept: Array) -> tuple[Indicator, ...]:
+    """The indicators over the columns `kept`, all at once: one by one, each would look at all columns."""
+    if not program.indicators:
+        return ()
+    position = np.full(program.num_columns, -1)
+    position[kept] = np.arange(kept.size)
+    rows = program.indicator_rows
+    narrow = replace(rows, matrix=take_columns(rows.matrix, kept), column=position[rows.column])
+    return with_indicator_rows(program, narrow).indicators
 
 
 def _restrict(constraint: QuadraticConstraint, kept: Array) -> QuadraticConstraint:

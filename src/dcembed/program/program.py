@@ -22,6 +22,7 @@ from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, 
 from dcembed.program.convexity import check_concave, check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, half_square, set_fields, symmetric
 from dcembed.reading import as_flag, as_name, as_names, as_number, as_numbers, as_whole, require_all, show
+from dcembed.sparse import all_above
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -235,7 +236,7 @@ class Program:
     def indicator_rows(self) -> IndicatorRows:
         """All indicators as arrays."""
         return IndicatorRows(
-            matrix=sp.csr_array(sp.vstack([sp.csr_array((0, self.num_columns)), *(i.coefficients for i in self.indicators)])),
+            matrix=all_above([i.coefficients for i in self.indicators], self.num_columns),
             column=np.array([i.column for i in self.indicators], dtype=np.int64),
             value=np.array([i.value for i in self.indicators], dtype=np.int64),
             lb=np.array([i.lb for i in self.indicators], dtype=np.float64),

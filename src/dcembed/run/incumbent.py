@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.embedded.point import Point
+from dcembed.run.room import room_for, thinned
 from dcembed.tolerances import IMPROVEMENT_TOL
 
 
@@ -17,10 +19,11 @@ class Incumbent:
     feasibility_tol: float
     point: Point | None = None
     trace: list[tuple[float, float]] = field(default_factory=list)
-    # All columns at each entry of the trace.
-    points: list[np.ndarray] = field(default_factory=list)
+    # All columns at each entry of the trace; None where there is no room for them.
+    points: list[Array | None] = field(default_factory=list)
     # What brought each entry of the trace.
     origins: list[str] = field(default_factory=list)
+    num_left_out: int = 0
 
     @property
     def is_feasible(self) -> bool:
@@ -49,7 +52,8 @@ class Incumbent:
             if self.is_improved_by(point):
                 self.point = point
                 self.trace.append((seconds, point.objective))
-                self.points.append(point.x)
+                self.points = thinned([*self.points, point.x], room_for(point.x.size, len(self.points) + 1))
+                self.num_left_out = sum(each is None for each in self.points)
                 self.origins.append(origin)
         elif self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point

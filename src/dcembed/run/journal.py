@@ -83,6 +83,8 @@ class Journal:
         self._is_announced = False
         # Improving points that belong to the steps and starts noted so far.
         self._num_shown = 0
+        # Improving points whose columns there was no room for, when the history was last looked through.
+        self._num_left_out = 0
 
     def announce(self, method: str, solver: Backend | str, sizes: Sizes) -> None:
         """Show what the method is, what it solves with, and how large its problem is."""
@@ -234,11 +236,18 @@ class Journal:
             self._write(replace(record, seconds=seconds, objective=objective, is_incumbent=self._has_news(), best=self._best, point=point))
 
     def _write(self, record: Iteration) -> None:
-        self.history.append(record)
+        self._remember(record)
         self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):
             self.clock.stop()
+
+    def _remember(self, record: Iteration) -> None:
+        """Write a step down, without points that the incumbent has no room for any more."""
+        if self.incumbent.num_left_out > self._num_left_out:
+            kept, self._num_left_out = {id(point) for point in self.incumbent.points}, self.incumbent.num_left_out
+            self.history = [each if id(each.point) in kept else replace(each, point=None) for each in self.history]
+        self.history.append(record)
 
     def result(self, status: Status, preparation_seconds: float = 0.0, reason: str = "") -> Result:
         """The best point, measured once more, and the bound; whatever ended the run, a closed gap makes the point optimal."""

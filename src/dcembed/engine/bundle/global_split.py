@@ -13,6 +13,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import (
     Tangents,
     begin_tangents,
+    by_direction,
     kept_affine,
     largest_kept,
     linearize,
@@ -45,7 +46,7 @@ class GlobalSplit:
         low, slope = begin_tangents(self.embedded, w)
         heights = [Heights(np.zeros(0), sp.csr_array((0, w.size)))]
         for measured in self.embedded.networks:
-            concave, convex = sweep(measured.convex, w, [measured.split.concave, measured.split.convex])
+            concave, convex = sweep(measured.convex, w, [by_direction(measured.split.concave), by_direction(measured.split.convex)])
             low += self.embedded.part_sums[measured.number] @ concave.height
             slope = slope + self.embedded.part_sums[measured.number] @ pull_back(measured, concave.gradient)
             heights.append(Heights(convex.height, pull_back(measured, convex.gradient)))
@@ -59,7 +60,7 @@ class GlobalSplit:
         """The unit part of the component G of every part alone."""
         heights = [Heights(np.zeros(0), sp.csr_array((0, w.size)))]
         for measured in self.embedded.networks:
-            (swept,) = sweep(measured.convex, w, [measured.split.convex])
+            (swept,) = sweep(measured.convex, w, [by_direction(measured.split.convex)])
             heights.append(Heights(swept.height, pull_back(measured, swept.gradient)))
         return join_heights(heights)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.network.chunks import slices
 
 # The interior-point method ends when complementarity, in relation to the costs, and residuals are below this, or after so many steps.
 ACCURACY, MAX_STEPS = 1e-7, 25
@@ -27,6 +28,8 @@ REGULARIZATION = 1e-10
 TINY = 1e-14
 # Of excess, in relation to the costs of the columns.
 LARGEST_PRICE = 1e4
+# Numbers of rows that go through the method at a time, 32 MB.
+CHUNK_ENTRIES = 4_000_000
 # What is this near to a bound is there.
 SNAP = 1e-7
 
@@ -66,7 +69,14 @@ def solve_programs(programs: Programs) -> Solutions:
     height = programs.rhs.shape[1]
     if height == 0:
         return Solutions((programs.cost < 0.0).astype(np.float64), np.zeros_like(programs.rhs))
-    return _fill_knapsacks(programs) if height == 1 else _follow_paths(programs)
+    if height == 1:
+        return _fill_knapsacks(programs)
+    # The method holds many arrays of the size of the rows: programs beyond a number go through it some at a time.
+    parts = [
+        _follow_paths(Programs(*(getattr(programs, field.name)[chunk] for field in fields(Programs))))
+        for chunk in slices(programs.rhs.shape[0], programs.rows[0].size, CHUNK_ENTRIES)
+    ]
+    return Solutions(np.concatenate([part.s for part in parts]), np.concatenate([part.multipliers for part in parts]))
 
 
 def _fill_knapsacks(programs: Programs) -> Solutions:

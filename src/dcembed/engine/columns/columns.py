@@ -24,7 +24,7 @@ from dcembed.engine.problem import Problem
 from dcembed.run.journal import Journal, Step
 from dcembed.run.starts import measure_start
 
-# Rounds of the first call at most, and those after which points are combined.
+# Rounds of the first call at most, and those after which points are combined; with very many blocks, where that needs no solver, all.
 NUM_ROUNDS = 16
 COMBINED = (1, 3, 6)
 # The relaxed master gains no more if so many rounds bring less than this, in relation to its value.
@@ -84,7 +84,7 @@ class Columns:
         while len(values) < NUM_ROUNDS and not self._is_over() and not _is_idle(values):
             self._round(self._state.prices)
             values.append(self._state.value)
-            if len(values) - 1 in COMBINED:
+            if self._task.is_sampled or len(values) - 1 in COMBINED:
                 self._combine(Kind.QUICK, FIRST_NODES)
         self._combine(Kind.QUICK, FIRST_NODES)
         return self._combine(Kind.STRICT, FIRST_NODES)

@@ -133,7 +133,7 @@ def price(task: Task, state: State, prices: Array, rng: np.random.Generator, cre
 def relax(task: Task, state: State, clock: Clock) -> State:
     """New prices from the relaxed master, with very many blocks from that of a sample; points that are far from being of use are dropped."""
     layout, sample = task.layout, task.sample(state.number)
-    some = state.pool if sample is None else choose(state.pool, np.flatnonzero(np.isin(state.pool.block, sample)))
+    some = state.pool if sample is None else choose(state.pool, np.flatnonzero(_is_among(state.pool.block, sample, layout.num_blocks)))
     master = build_master(layout, some, firm_prices(task, state), open_cost(state.pool), sample)
     solution = solve_master(task.problem, relaxed(master.program), clock.limits())
     prices = read_prices(layout, master, solution)
@@ -144,6 +144,14 @@ def relax(task: Task, state: State, clock: Clock) -> State:
     smoothed = SMOOTHING * state.prices + (1.0 - SMOOTHING) * prices
     value = master.program.objective(solution.x) * (1.0 if sample is None else layout.num_blocks / sample.size)
     return replace(state, pool=pool, prices=smoothed, exact=prices, value=value)
+
+
+def _is_among(block: Array, sample: Array, num_blocks: int) -> Array:
+    """Which entries of `block` are blocks of the sample."""
+    mask = np.zeros(num_blocks, dtype=bool)
+    mask[sample] = True
+    is_among: Array = mask[block]
+    return is_among
 
 
 def _best_shares(layout: Layout, pool: Pool, prices: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.embedded.grouping import inside
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.pieces import Pieces
 from dcembed.sparse import take_rows
@@ -68,8 +69,20 @@ def is_better(pieces: Pieces, prices: Array, best: Array, feasibility_tol: float
 def add_all(layout: Layout, pool: Pool, pieces: Pieces, feasibility_tol: float) -> Pool:
     """The pool with all points that hold in their blocks and are not in it."""
     merged = joined([of_pieces(layout, pieces, np.flatnonzero(pieces.violation <= feasibility_tol))], pool)
-    key = np.column_stack([merged.block, merged.values])
-    return choose(merged, np.sort(np.unique(key, axis=0, return_index=True)[1]))
+    return choose(merged, _first_of_each(merged))
+
+
+def _first_of_each(pool: Pool) -> Array:
+    """The points without those that are in the pool before, in order.
+
+    Values against fixed random weights, row by row: equal points give equal sums, others different ones.
+    """
+    weights = np.random.default_rng(0).standard_normal(pool.values.shape[1])
+    key = np.einsum("kw,w->k", pool.values, weights)
+    order = np.lexsort((key, pool.block))
+    block, key = pool.block[order], key[order]
+    is_new = np.concatenate([np.ones(min(1, order.size), dtype=bool), (block[1:] != block[:-1]) | (key[1:] != key[:-1])])
+    return np.sort(order[is_new])
 
 
 def of_pieces(layout: Layout, pieces: Pieces, blocks: Array) -> Pool:
@@ -101,9 +114,10 @@ def best_values(layout: Layout, pool: Pool, prices: Array) -> Array:
 def best_points(layout: Layout, pool: Pool, prices: Array) -> Array:
     """The number of the best point of each block, -1 where there is none: shape (B,)."""
     order = np.lexsort((pool.value(prices), pool.block))
-    blocks, first = np.unique(pool.block[order], return_index=True)
+    blocks = pool.block[order]
+    is_first = np.concatenate([np.ones(min(1, blocks.size), dtype=bool), blocks[1:] != blocks[:-1]])
     best = np.full(layout.num_blocks, -1, dtype=np.int64)
-    best[blocks] = order[first]
+    best[blocks[is_first]] = order[is_first]
     return best
 
 
@@ -113,7 +127,7 @@ def keep_best(pool: Pool, prices: Array, number: int) -> Pool:
     order = np.lexsort((value, pool.block))
     block = pool.block[order]
     rank = np.arange(pool.size) - np.searchsorted(block, block)
-    return choose(pool, np.union1d(order[rank < number], np.flatnonzero(pool.share > 0.0)))
+    return choose(pool, inside(pool.size, order[rank < number], pool.share > 0.0))
 
 
 def choose(pool: Pool, kept: Array) -> Pool:

@@ -13,10 +13,12 @@ from enum import Enum
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.embedded.grouping import inside
 from dcembed.engine.columns.generator import State, Task, firm_prices, open_cost
+from dcembed.engine.columns.greedy import combine_greedily, find_places
 from dcembed.engine.columns.layout import Layout
 from dcembed.engine.columns.master import Master, build_master, forbid_misses, read_point, solve_master
-from dcembed.engine.columns.pool import Pool, best_values, choose
+from dcembed.engine.columns.pool import best_values, choose
 from dcembed.solvers.base import Limits
 
 # Points of the master for a block on average: more make it a search without an end.
@@ -47,9 +49,11 @@ def recombine(
     `offer` hears of those that it finds on its way.
     """
     layout, pool = task.layout, state.pool
-    begin = _places(layout, pool, known) if known is not None and kind is Kind.STRICT else None
+    if kind is Kind.QUICK and task.is_sampled and (w := combine_greedily(task, state, known)) is not None:
+        return w
+    begin = find_places(layout, pool, known) if known is not None and kind is Kind.STRICT else None
     kept = _still_open(task, state) if kind is Kind.QUICK else _most_useful(layout, state)
-    kept = kept if begin is None else np.union1d(kept, begin)
+    kept = kept if begin is None else inside(pool.size, kept, begin)
     lenient = LENIENCY * np.maximum(np.abs(state.exact), task.fair_prices)
     penalty = lenient if kind is Kind.LENIENT else firm_prices(task, state)
     master = build_master(layout, choose(pool, kept), penalty, open_cost(pool))
@@ -60,14 +64,6 @@ def recombine(
     met = replace(limits, on_solution=lambda x: offer(read_point(layout, master, x, task.nothing)))
     solution = solve_master(task.problem, master.program, met, start)
     return None if solution.x is None else read_point(layout, master, solution.x, task.nothing)
-
-
-def _places(layout: Layout, pool: Pool, w: Array) -> Array | None:
-    """The points of the pool that a point of the whole problem consists of, shape (B,); None where one is not there."""
-    same = np.flatnonzero((pool.values == layout.take(w)[pool.block]).all(axis=1))
-    places = np.full(layout.num_blocks, -1, dtype=np.int64)
-    places[pool.block[same]] = same
-    return places if (places >= 0).all() else None
 
 
 def _still_open(task: Task, state: State) -> Array:

@@ -101,7 +101,7 @@ _parts: WeakKeyDictionary[Problem, dict[int, Narrow]] = WeakKeyDictionary()
 
 def _walk(layout: Layout, watch: Watch, ways: Ways) -> Pool:
     found, best, prices = [], ways.best, ways.prices
-    w = ways.w if ways.seed is None else _best_drawn(layout, ways, np.random.default_rng(ways.seed))
+    w = ways.w if ways.seed is None else _best_drawn(layout, watch, ways, np.random.default_rng(ways.seed))
     for pieces in walk(layout, prices, w, NUM_STEPS):
         is_new = is_better(pieces, prices, best, ways.tolerance)
         best = np.where(is_new, pieces.value(prices), best)
@@ -111,12 +111,14 @@ def _walk(layout: Layout, watch: Watch, ways: Ways) -> Pool:
     return joined(found, empty_pool(layout))
 
 
-def _best_drawn(layout: Layout, ways: Ways, rng: np.random.Generator) -> Array:
+def _best_drawn(layout: Layout, watch: Watch, ways: Ways, rng: np.random.Generator) -> Array:
     """Of some points drawn for each block, between the beginning and anywhere, the best; integers stay."""
     moves = layout.is_inside & ~layout.embedded.integer
     lb, ub = (np.where(moves & np.isfinite(side), side, ways.w) for side in (layout.box.lb, layout.box.ub))
     best, least = ways.w, np.full(layout.num_blocks, np.inf)
     for _ in range(NUM_DRAWN):
+        if watch.is_over():
+            break
         share = np.append(rng.random(layout.num_blocks), 0.0)[layout.blocks.block]
         pieces = measure_pieces(layout, ways.w + share * (lb + rng.random(lb.size) * (ub - lb) - ways.w))
         merit = _merit(pieces, ways.prices)

@@ -9,6 +9,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.program.derive import without_objective
 from dcembed.run.clock import Clock
+from dcembed.run.room import room_for
 from dcembed.run.space import Space
 from dcembed.run.starts import random_cost
 from dcembed.solvers.base import Limits
@@ -33,12 +34,19 @@ class Pool:
 
     def with_point(self, space: Space, w: Array) -> Pool:
         """The pool with one point more."""
-        fixed = held(space)
+        fixed, room = held(space), room_for(w.size, MAX_POINTS * MAX_GROUPS)
         for number, group in enumerate(self.groups):
             if np.array_equal(group[0][fixed], w[fixed]):
-                grown = np.vstack([group, w])[-MAX_POINTS:]
-                return replace(self, groups=(*self.groups[:number], grown, *self.groups[number + 1 :]))
-        return replace(self, groups=(*self.groups, w[None])[-MAX_GROUPS:])
+                grown = np.vstack([group, w])[-min(MAX_POINTS, room) :]
+                return replace(self, groups=_within((*self.groups[:number], grown, *self.groups[number + 1 :]), room))
+        return replace(self, groups=_within((*self.groups, w[None])[-MAX_GROUPS:], room))
+
+
+def _within(groups: tuple[Array, ...], room: int) -> tuple[Array, ...]:
+    """The groups without the oldest ones that there is no room for."""
+    while len(groups) > 1 and sum(map(len, groups)) > room:
+        groups = groups[1:]
+    return groups
 
 
 def held(space: Space) -> Array:

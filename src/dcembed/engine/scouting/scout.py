@@ -22,14 +22,15 @@ from dcembed.engine.scouting.sampling import draw, draw_near
 from dcembed.engine.scouting.scoring import Open, find_open, score_points
 from dcembed.engine.scouting.ways_down import STEP_PASSES, descend_in_parts
 from dcembed.run.clock import Clock
+from dcembed.run.room import room_for
 from dcembed.run.space import Space, far_from
 from dcembed.solvers.failover import Solver
 
 # Multiplications that one batch of points may cost, some hundredths of a second, and numbers that its columns may hold.
 MAX_COST = 200_000_000
 MAX_ENTRIES = 2_000_000
-# Points in a batch, however cheap or dear they are.
-MIN_POINTS = 16
+# Points in a batch, however cheap or dear they are; fewer where they would hold more numbers than this.
+MIN_POINTS, FEWEST_POINTS, HELD_ENTRIES = 16, 2, 10_000_000
 MAX_POINTS = 512
 # Points that are improved, as many as this many multiplications allow, and a few where that is at most so many times dearer.
 MAX_DESCENTS = 64
@@ -69,8 +70,9 @@ class Scout:
         self._pool = Pool()
         self._num_batches = 0
         self._queue: deque[Array] = deque()
-        self._ends: deque[Array] = deque(maxlen=MEMORY)
-        self._known: deque[Array] = deque(maxlen=MEMORY)
+        room = room_for(space.host.num_columns, MEMORY)
+        self._ends: deque[Array] = deque(maxlen=room)
+        self._known: deque[Array] = deque(maxlen=room)
 
     @cached_property
     def _open(self) -> Open:
@@ -219,7 +221,9 @@ class Scout:
         width = self._effort[0]
         affordable = min(width * MAX_COST // max(1, evaluation_cost(self._space.embedded)), MAX_ENTRIES // entries)
         comparable = min(MAX_DRAWN, int(np.sqrt(NEIGHBOUR_COST / max(1, self._space.telling.size))) // 2)
-        return int(np.clip(affordable, MIN_POINTS, min(width * MAX_POINTS, comparable)))
+        # Of millions of columns even a few points take long to draw, and much memory.
+        least = max(FEWEST_POINTS, min(MIN_POINTS, HELD_ENTRIES // entries))
+        return int(np.clip(affordable, least, max(least, min(width * MAX_POINTS, comparable))))
 
     @property
     def _is_dear(self) -> bool:

@@ -14,7 +14,7 @@ from dcembed.engine.scouting.scout import SAME_PLACE
 from dcembed.engine.search.ground import Search
 from dcembed.engine.search.orders import Order
 from dcembed.engine.search.patience import Patience, heard
-from dcembed.engine.search.progress import Progress
+from dcembed.engine.search.progress import Progress, remembered
 
 # After so many starts in a row without anything better the choice is among all kinds of starts, moves from what was found among them.
 STALLED = 10
@@ -35,13 +35,13 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
     if order.origin not in MOVES:
         here.journal.reach(steps.start, outcome.best)
     here.scout.hear_end(outcome.point.w)
-    if here.columns is not None:
+    if here.columns is not None and (here.journal.clock.ended() is None or problem.options.prove):
         here.columns.hear(outcome.point)
         here.columns.hear(outcome.best)
     patience = heard(progress.patience, outcome.point, outcome.best, num_steps, problem.options.objective_tol, is_new)
     return replace(
         progress,
-        outcomes=(*earlier[: steps.start], outcome, *earlier[steps.start + 1 :]),
+        outcomes=remembered((*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])),
         patience=patience,
         num_others=progress.num_others + 1 if is_new else 0,
         verified=progress.verified.heard(here.terrain.space, outcome.best),

@@ -71,7 +71,9 @@ class Report:
 
 
 def follow(problem: Problem, order: Order, journal: Journal) -> Outcome:
-    """Make a start; one that runs out of memory is over, the others are not."""
+    """Make a start; one that runs out of memory is over, the others are not, and one that the time does not reach opens no solver."""
+    if (ended := journal.clock.ended()) is not None:
+        return replace(failed(problem, order), status=ended)
     carried = carried_by(problem, order.backend)
     if order.penalty is not None:
         carried = replace(carried, options=replace(carried.options, initial_penalty=order.penalty))

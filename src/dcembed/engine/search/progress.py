@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Chooser
 from dcembed.engine.moves.verified import Verified
-from dcembed.engine.outcome import Outcome
+from dcembed.engine.outcome import Outcome, forget, is_forgotten, num_entries
 from dcembed.engine.search.patience import Patience
 from dcembed.result import Status
+from dcembed.run.room import KEPT_ENTRIES
 from dcembed.run.starts import report
 
 
@@ -68,7 +69,7 @@ class Progress:
 
     @property
     def best_if_left(self) -> int | None:
-        """The number of the best start, if it was left before it settled."""
+        """The number of the best start, if it was left before it settled and is still known."""
         if not self.outcomes:
             return None
         number, outcome = min(enumerate(self.outcomes), key=lambda each: _rank(each[1]))
@@ -76,7 +77,21 @@ class Progress:
 
     def is_left(self, outcome: Outcome) -> bool:
         """Whether a start could go on."""
-        return outcome.status is Status.ITERATION_LIMIT and outcome.num_steps < self.max_steps
+        return outcome.status is Status.ITERATION_LIMIT and outcome.num_steps < self.max_steps and not is_forgotten(outcome)
+
+
+def remembered(outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """The outcomes; where their points fill memory, those of all but the first start and the best ones without the columns of their points."""
+    sizes = [num_entries(outcome) for outcome in outcomes]
+    if sum(sizes) <= KEPT_ENTRIES:
+        return outcomes
+    # The first start is asked for its point, the last has just ended.
+    order = sorted(range(1, len(outcomes)), key=lambda number: (number < len(outcomes) - 1, *_rank(outcomes[number])))
+    room, kept = KEPT_ENTRIES - sizes[0], {0, *order[:2]}
+    for number in order:
+        room -= sizes[number]
+        kept |= {number} if room >= 0 else set()
+    return tuple(outcome if number in kept else forget(outcome) for number, outcome in enumerate(outcomes))
 
 
 def _rank(outcome: Outcome) -> tuple[bool, float]:

@@ -12,6 +12,7 @@ from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Kind
 from dcembed.engine.moves.suggestion import Suggestion
 from dcembed.engine.moves.table import MOVES
+from dcembed.engine.outcome import is_forgotten
 from dcembed.engine.search.ending import Ending, run_dry, stop
 from dcembed.engine.search.flat import is_flat
 from dcembed.engine.search.ground import Search
@@ -194,7 +195,7 @@ def _look(here: Search, progress: Progress) -> Array | None:
 def _informed(here: Search, progress: Progress, order: Order) -> Order:
     """The start with what those before it have shown: where they have settled, in which solver, and whether a firm penalty is due."""
     outcomes = progress.outcomes
-    settled = tuple(outcome.point.w for outcome in outcomes if outcome.is_settled)[-MAX_SETTLED:]
+    settled = tuple(outcome.point.w for outcome in outcomes if outcome.is_settled and not is_forgotten(outcome))[-MAX_SETTLED:]
     backend = outcomes[-1].backend if outcomes else None
     return replace(order, settled=settled, backend=backend, penalty=_firm_penalty(here, progress, order))
 
