@@ -83,16 +83,16 @@ def begin_tangents(embedded: EmbeddedProgram, w: Array) -> tuple[Array, sp.csr_a
     return height, widened(sp.csr_array((embedded.concave @ w)[None]), size, w.size)
 
 
-def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
+def slopes(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> sp.csr_array:
     """Gradients of the network part of every measurement on the linear piece at w, shape (s + 1, n)."""
-    slope = embedded.slope_pattern.gather([_gradient(measured, w) for measured in embedded.networks])
+    slope = embedded.slope_pattern.gather([_gradient(measured, w, on_at_kinks) for measured in embedded.networks])
     return slope if embedded.concave is None else sp.csr_array(slope - begin_tangents(embedded, w)[1])
 
 
-def _gradient(measured: MeasuredNetwork, w: Array) -> Array:
+def _gradient(measured: MeasuredNetwork, w: Array, on_at_kinks: bool) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
     weights, inputs, _ = measured.direct
-    (swept,) = sweep(measured, w, [weights])
+    (swept,) = sweep(measured, w, [weights], on_at_kinks)
     gradient: Array = swept.gradient + _sum_over_terms(measured, inputs)
     return gradient
 

@@ -248,7 +248,7 @@ def _run(here: Search, carried: Problem, turn: Turn, settled: list[Array]) -> Ou
 def _probes(here: Search) -> bool:
     """Whether starts are left after some steps, since others follow."""
     options = here.problem.options
-    return options.search != "converge" and options.num_starts != 1
+    return options.search not in ("converge", "local") and options.num_starts != 1
 
 
 def _left(here: Search, point: Point, number: int) -> Point:

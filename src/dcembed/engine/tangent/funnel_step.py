@@ -35,7 +35,7 @@ def weigh_in_funnel(problem: Problem, workshop: Workshop, solved: Solved, x: Arr
     if best is not None and not taken.is_feasible(tol):
         best = best_of((best, search_segment(problem, workshop, best, taken, solved.penalty.value)), tol)
     after = replace(state, best=best, funnel=judged.width)
-    return Tried(solved.solution, taken, solved.penalty, judged.promise, judged.improvement, after, is_funnelled=True)
+    return Tried(solved.solution, taken, solved.penalty, judged.promise, judged.improvement, after, solved.model, is_funnelled=True)
 
 
 def _judge(problem: Problem, solved: Solved, x: Array, candidate: Point) -> Judged:

@@ -17,6 +17,7 @@ from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS, Region, runs_away
 from dcembed.engine.tangent.problem import tangent_problem
+from dcembed.engine.tangent.settled import is_settled
 from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
 from dcembed.engine.tangent.step import try_step
 from dcembed.engine.tangent.tried import Tried
@@ -41,7 +42,7 @@ def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: flo
     """Walk from a point, with its integers held and a first box no larger than `radius`, until the tangents promise nothing they keep."""
     held = tangent_problem(problem, start.w)
     with open_workshop(held, workshop.journal, workshop.steps) as own:
-        return _walk(held, own, begin(held, start, radius, workshop.steps.is_on_foot))
+        return _walk(held, own, begin(held, start, radius))
 
 
 def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
@@ -53,6 +54,8 @@ def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
         workshop.record("tangent", state.point, tried.candidate, tried.penalty, tried.solution)
         after: State | Status | None
         after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
+        if problem.options.search == "local" and is_settled(problem, tried):
+            return Walk(tried.state.best or state.point, tried.state.best, state.fruitful_radius, Status.LOCALLY_SOLVED)
         if not isinstance(after, State):
             return _end(problem, tried.state, after)
         state = after
@@ -71,12 +74,13 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     state, region = tried.state, tried.state.region
     if state.is_outside:
         # Merits of points outside of the host say nothing; masters are inside.
-        return replace(state, point=candidate, region=region.around(candidate.w, region.radius), is_outside=False)
+        return replace(state, point=candidate, region=region.around(candidate.w, region.radius), is_outside=False, slope=None)
     if tried.promise <= PROMISE_TOL * max(1.0, abs(state.point.objective)):
         return None
     radius = _next_radius(tried, candidate)
     if tried.improvement > POOR_SHARE * tried.promise:
-        return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
+        around = region.around(candidate.w, radius)
+        return replace(state, point=candidate, region=around, fruitful_radius=region.radius, num_rejected=0, slope=None)
     most = MAX_REJECTED_CURVED if tried.is_funnelled else MAX_REJECTED
     if radius < SMALLEST_RADIUS or state.num_rejected + 1 == most:
         return None

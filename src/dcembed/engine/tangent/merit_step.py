@@ -32,4 +32,4 @@ def weigh_by_merit(problem: Problem, workshop: Workshop, solved: Solved, x: Arra
             found = min(found, further, key=lambda point: point.merit(tau))
     best = best_of((state.best, *met, found), tol)
     improvement = state.point.merit(tau) - found.merit(tau)
-    return Tried(solved.solution, found, solved.penalty, promise, improvement, replace(state, best=best))
+    return Tried(solved.solution, found, solved.penalty, promise, improvement, replace(state, best=best), solved.model)
