@@ -1,6 +1,7 @@
 """Trained neural networks inside optimization models, without activation binaries."""
 
 from dcembed.embedded import AffineInputs, Embedding, Verification, verify
+from dcembed.engine.compiled import CompiledProblem, compile
 from dcembed.engine.prove import prove
 from dcembed.engine.solve import solve
 from dcembed.errors import DcembedError
@@ -14,6 +15,7 @@ from dcembed.version import __version__
 
 __all__ = [
     "AffineInputs",
+    "CompiledProblem",
     "ConeConstraint",
     "DcembedError",
     "Embedding",
@@ -29,6 +31,7 @@ __all__ = [
     "Verification",
     "__version__",
     "build_mlp",
+    "compile",
     "load_network",
     "prove",
     "save_network",

@@ -13,6 +13,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
+from dcembed.embedded.origin import Origin
 from dcembed.embedded.patterns import Pattern, curvature_pattern, num_pairs, slope_pattern
 from dcembed.embedded.prediction_bounds import bound_predictions
 from dcembed.network.network import evaluate
@@ -82,6 +83,8 @@ class EmbeddedProgram:
         How many rows of `program` were read as indicators.
     num_implied
         How many rows, the last ones of `host`, say what neural rows behind a binary imply.
+    origin
+        Where its numbers come from; None where that is not known.
     """
 
     program: Program
@@ -95,6 +98,7 @@ class EmbeddedProgram:
     definitions: Definitions
     num_switches: int = 0
     num_implied: int = 0
+    origin: Origin | None = None
 
     @cached_property
     def input_columns(self) -> Array:

@@ -12,13 +12,16 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.blocks import Blocks, find_blocks
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.epigraph import Epigraph
 from dcembed.embedded.lazy_epigraph import build_lazy
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import input_box, kept_affine, largest_kept
 from dcembed.embedded.shared_epigraph import build_shared
 from dcembed.embedded.two_path_epigraph import build_two_path
+from dcembed.engine.shelf import Shelf
 from dcembed.engine.subproblem import Reach, Subproblem
 from dcembed.options import Options
+from dcembed.program.derive import have_same_bounds
 from dcembed.program.indicators import missing_bound
 from dcembed.program.tightening import Box, tighten
 from dcembed.solvers import choose_backend
@@ -51,6 +54,10 @@ class Problem:
         The backend that a start begins with.
     blocks
         What the problem falls into; None where it does not, or where that is not to be used.
+    is_whole
+        Whether there was time for all of `box`.
+    shelf
+        Where sessions come from and go to; None where each is opened and closed.
     """
 
     embedded: EmbeddedProgram
@@ -59,6 +66,8 @@ class Problem:
     box: Box
     solver: Solver
     blocks: Blocks | None = None
+    is_whole: bool = True
+    shelf: Shelf | None = None
 
     @cached_property
     def kept_affine(self) -> tuple[sp.csr_array, Array]:
@@ -106,24 +115,45 @@ def solver_for(problem: Problem, problem_class: str) -> Solver:
     return problem.solver if backend.name == current.name else problem.solver.moved_to(backend)
 
 
-def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False) -> Problem:
-    """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`."""
+def build_problem(
+    embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False, known: Problem | None = None
+) -> Problem:
+    """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`.
+
+    `known` is the problem of the same structure with other numbers, if there is one: what follows from the structure is taken from it.
+    """
     chosen = replace(_choose(options, embedded), callback=None)
     problem = Problem(
         embedded=embedded,
         options=chosen,
-        subproblem=Subproblem(embedded, FORMULATIONS[chosen.formulation](embedded)),
-        box=tighten(embedded.bounded_host, is_over),
+        subproblem=Subproblem(embedded, _epigraph(embedded, chosen, known)),
+        box=_box(embedded, is_over, known),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
             SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
         ),
     )
+    problem = replace(problem, is_whole=not is_over())
     if problem.has_switched_rows:
         _check_reach(problem)
-    if problem.has_tangents and chosen.columns:
-        return replace(problem, blocks=find_blocks(embedded))
-    return problem
+    if not (problem.has_tangents and chosen.columns):
+        return problem
+    looked_for = known is not None and known.has_tangents and known.options.columns
+    return replace(problem, blocks=known.blocks if known is not None and looked_for else find_blocks(embedded))
+
+
+def _epigraph(embedded: EmbeddedProgram, options: Options, known: Problem | None) -> Epigraph:
+    # Only the lazy one is without the bounds of units.
+    if known is not None and options.formulation == known.options.formulation == "lazy":
+        return known.subproblem.epigraph
+    return FORMULATIONS[options.formulation](embedded)
+
+
+def _box(embedded: EmbeddedProgram, is_over: Callable[[], bool], known: Problem | None) -> Box:
+    host = embedded.bounded_host
+    if known is not None and known.is_whole and have_same_bounds(host, known.embedded.bounded_host):
+        return known.box
+    return tighten(host, is_over)
 
 
 def _choose(options: Options, embedded: EmbeddedProgram) -> Options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -13,10 +13,11 @@ from dcembed.embedded.point import Point
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
+from dcembed.engine.shelf import label
 from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, quadratic, restriction_rows
 from dcembed.program.tightening import Box
 from dcembed.run.completion import take
-from dcembed.run.host import HostProblem, open_host
+from dcembed.run.host import HostProblem
 from dcembed.run.journal import Journal, Step
 from dcembed.run.penalty import Penalty
 from dcembed.run.starts import is_infeasible
@@ -28,9 +29,9 @@ from dcembed.sparse import above
 class Master:
     """The subproblem inside a solver, edited in place. Whatever is solved was written right before."""
 
-    def __init__(self, subproblem: Subproblem, solver: Solver) -> None:
+    def __init__(self, subproblem: Subproblem, session: LastingSession) -> None:
         self._subproblem = subproblem
-        self._session = LastingSession(fixed_program(subproblem), solver)
+        self._session = session
         self._box: Box | None = None
         # Which cuts the rows behind the restrictions are.
         self._cuts = np.zeros(0, dtype=np.int64)
@@ -125,13 +126,36 @@ class Workshop:
 @contextmanager
 def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[Workshop]:
     """Solvers for a loop."""
-    solver = replace(problem.solver, note=journal.log.note)
-    host = open_host(problem.embedded, problem.box, solver)
-    with closing(Master(problem.subproblem, solver)) as master, closing(host.session):
+    solver, embedded = replace(problem.solver, note=journal.log.note), problem.embedded
+    role = f"master with {problem.subproblem.epigraph.num_columns} more columns"
+    with (
+        _session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session,
+        _session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as alone,
+    ):
+        master, host = Master(problem.subproblem, session), HostProblem(embedded, problem.box, alone)
         # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
         master.open()
-        host.session.open()
+        alone.open()
+        alone.set_cost(embedded.host.cost, embedded.host.offset)
         yield Workshop(master, host, journal, steps)
+
+
+@contextmanager
+def _session(problem: Problem, role: str, solver: Solver, make: Callable[[], LastingSession]) -> Iterator[LastingSession]:
+    """A session, from the shelf if there is one."""
+    if problem.shelf is None:
+        with closing(make()) as session:
+            yield session
+        return
+    own = label(role, problem.embedded, solver)
+    session = problem.shelf.take(own, make)
+    try:
+        yield session
+    except BaseException:
+        # Whatever it was in the middle of is not for later.
+        session.close()
+        raise
+    problem.shelf.put(own, session)
 
 
 def take_candidate(problem: Problem, workshop: Workshop, solution: Solution, penalty: Penalty) -> tuple[Point | None, tuple[Point, ...]]:

@@ -6,7 +6,7 @@ and of each step it has made. The engine asks it for nothing but the time, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -251,14 +251,18 @@ class Journal:
 
 
 @contextmanager
-def open_journal(arguments: Arguments, with_switches: bool = False) -> Iterator[Journal]:
+def open_journal(
+    arguments: Arguments, with_switches: bool = False, write: Callable[[Clock], EmbeddedProgram] | None = None
+) -> Iterator[Journal]:
     """Start the clock, hear Ctrl-C, and write the problem as methods take it, with its switches read as indicators if they want that.
 
-    An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`.
+    An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`. Who has a problem written already, or most
+    of it, gives a function that does the rest.
     """
     clock = Clock(arguments.options.time_limit, arguments.options.stop)
     with hear_interrupts(clock):
-        journal = Journal(arguments, _eliminated(arguments, with_switches, clock), clock)
+        embedded = _eliminated(arguments, with_switches, clock) if write is None else write(clock)
+        journal = Journal(arguments, embedded, clock)
         try:
             yield journal
         except BaseException as error:

@@ -86,6 +86,10 @@ class LastingSession:
         """The backend in use."""
         return self._solver
 
+    def tell(self, note: Callable[[str], None]) -> None:
+        """Who hears what a person should know from now on."""
+        self._solver = replace(self._solver, note=note)
+
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
         self._edits = replace(self._edits, cost=(cost, offset))

@@ -45,7 +45,7 @@ BACKENDS: Mapping[str, Backend] = {
     backend.name: backend
     for backend in (
         Backend("highs", "highspy", "pip install highspy", frozenset({"LP", "MILP"}), False, True, _open_highs, highs_seconds),
-        Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp, piqp_seconds),
+        Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp, piqp_seconds, True),
         Backend(
             "clarabel",
             "clarabel",
@@ -55,6 +55,7 @@ BACKENDS: Mapping[str, Backend] = {
             True,
             _open_clarabel,
             clarabel_seconds,
+            True,
         ),
         Backend("scip", "pyscipopt", 'pip install "dcembed[scip]"', frozenset(CLASSES), True, False, _open_scip, scip_seconds),
         # Open solvers go first: Gurobi is for those who name it, and for hosts that nothing else takes.
