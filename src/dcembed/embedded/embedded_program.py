@@ -19,7 +19,7 @@ from dcembed.embedded.prediction_bounds import bound_predictions
 from dcembed.network.network import evaluate
 from dcembed.program.derive import add_rows, derive
 from dcembed.program.program import Program
-from dcembed.sparse import empty_rows
+from dcembed.sparse import above, empty_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,16 @@ class EmbeddedProgram:
     def num_curvature_terms(self) -> int:
         """What the Hessian of the curved networks is added up from."""
         return sum(map(num_pairs, self.curved))
+
+    @cached_property
+    def all_rows(self) -> sp.csr_array:
+        """The linear parts of all restrictions above the rows of the host."""
+        return above(self.restrictions.linear, self.host.rows)
+
+    @cached_property
+    def row_uses(self) -> Array:
+        """How many of all rows each column is in, shape (n,)."""
+        return np.bincount(self.all_rows.indices, minlength=self.host.num_columns)
 
     @cached_property
     def movable(self) -> Array:

@@ -8,12 +8,12 @@ hold. No solver is asked and next to nothing predicted again, so the rows hold t
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point, move_point
 from dcembed.embedded.verify import predict
+from dcembed.sparse import row_numbers, take_rows
 from dcembed.tolerances import SETTLED_TOL
 
 # A column that is moved may violate rows of the host, which move other columns: so many times in a row.
@@ -61,11 +61,11 @@ def _step(embedded: EmbeddedProgram, point: Point, free: Array, moved: Array) ->
     value = host.rows @ point.w
     off = np.concatenate([point.excess, value - np.clip(value, host.row_lb, host.row_ub)])
     wrong = np.flatnonzero(off)
-    matrix = sp.csr_array(sp.vstack([embedded.restrictions.linear, host.rows], format="csr"))
-    uses = np.bincount(matrix.indices, minlength=host.num_columns)
-    entries = sp.coo_array(matrix[wrong])
-    usable = np.flatnonzero(free[entries.col] & (entries.data != 0))
-    row, column = entries.row[usable], entries.col[usable]
+    uses, entries = embedded.row_uses, take_rows(embedded.all_rows, wrong)
+    usable = np.flatnonzero(free[entries.indices] & (entries.data != 0))
+    if usable.size == 0:
+        return np.zeros(host.num_columns)
+    row, column = row_numbers(entries)[usable], entries.indices[usable]
     change = -off[wrong][row] / entries.data[usable]
     # Of each row the column that the fewest other rows have; of such the one that moves least.
     order = np.lexsort((np.abs(change), uses[column], row))

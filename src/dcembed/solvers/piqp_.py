@@ -23,7 +23,7 @@ from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, 
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
-from dcembed.sparse import empty_rows
+from dcembed.sparse import empty_rows, take_columns, take_rows
 
 # The relative accuracy asked of PIQP, in parts of the absolute one.
 RELATIVE = 0.1
@@ -123,8 +123,11 @@ class PiqpSession(EditedProgram):
     def _sparse_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, sp.csc_matrix]:
         quadratic, rows = self._quadratic, self._rows
         if not free.all():
-            quadratic, rows = quadratic[free][:, free], rows[:, free]
-        return {"P": sp.csc_matrix(quadratic), "A": sp.csc_matrix(rows[equal]), "G": sp.csc_matrix(rows[bounded])}
+            numbers = np.flatnonzero(free)
+            quadratic, rows = take_columns(take_rows(quadratic, numbers), numbers), take_columns(rows, numbers)
+        parts = {"A": take_rows(rows, np.flatnonzero(equal)), "G": take_rows(rows, np.flatnonzero(bounded))}
+        # A symmetric matrix is the same in compressed rows and columns.
+        return {"P": _as_columns(quadratic), **{name: _as_columns(part.tocsc()) for name, part in parts.items()}}
 
     def _dense_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, Array]:
         if self._dense is None or self._dense.head.shape[0] != self._head.shape[0] or not np.array_equal(self._dense.free, free):
@@ -141,6 +144,11 @@ class PiqpSession(EditedProgram):
     def _quadratic(self) -> sp.csr_array:
         size = self._cost.size
         return self._program.quadratic if self._program.quadratic is not None else empty_rows(size, size)
+
+
+def _as_columns(matrix: sp.csr_array | sp.csc_array) -> sp.csc_matrix:
+    """The arrays of a matrix in compressed columns, as PIQP takes them."""
+    return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, Array]:

@@ -14,6 +14,7 @@ from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.tried import Tried
+from dcembed.sparse import subtract
 
 # Earlier tangents are in a solution where their multipliers are more than this share of the largest of all.
 SMALL_SHARE = 1e-6
@@ -52,7 +53,7 @@ def _left_to_gain(problem: Problem, tried: Tried, candidate: Point, weights: Arr
     The master has made its own gradient vanish at the solution, so what is left is where the networks differ from their model.
     """
     model, step = tried.model.current, candidate.w - tried.state.point.w
-    left: Array = weights @ (slopes(problem.embedded, candidate.w) - model.slope)
+    left: Array = subtract(slopes(problem.embedded, candidate.w), model.slope).T @ weights
     if model.bend is not None:
         left = left - model.bend.matrix @ step
     return float(np.abs(left) @ np.abs(step))
@@ -63,5 +64,6 @@ def _is_at_kink(problem: Problem, candidate: Point, weights: Array, most: float)
     embedded = problem.embedded
     if all(not measured.network.is_piecewise_linear for measured in embedded.networks):
         return False
-    beyond = weights @ (slopes(embedded, candidate.w, on_at_kinks=True) - slopes(embedded, candidate.w, on_at_kinks=False))
+    active, inactive = slopes(embedded, candidate.w, on_at_kinks=True), slopes(embedded, candidate.w, on_at_kinks=False)
+    beyond = subtract(active, inactive).T @ weights
     return bool(np.abs(beyond).max(initial=0.0) > most)
