@@ -56,6 +56,13 @@ class Restrictions:
         """Slacks of all restrictions; the two sides of an equality share one."""
         return int(self.slack.max()) + 1 if self.slack.size else 0
 
+    @cached_property
+    def sides(self) -> tuple[Array, Array]:
+        """Numbers of the upper sides of all equalities, and of the lower sides beside them; they share their slacks."""
+        order = np.argsort(self.slack, kind="stable")
+        shares = np.flatnonzero(np.diff(self.slack[order]) == 0)
+        return order[shares], order[shares + 1]
+
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedProgram:

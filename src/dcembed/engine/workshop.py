@@ -26,6 +26,11 @@ from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.sparse import above
 
 
+# Numbers of restrictions that are the two sides of a row, each beside the other.
+Sides = tuple[Array, Array]
+NO_SIDES: Sides = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+
 class Master:
     """The subproblem inside a solver, edited in place. Whatever is solved was written right before."""
 
@@ -35,6 +40,8 @@ class Master:
         self._box: Box | None = None
         # Which cuts the rows behind the restrictions are.
         self._cuts = np.zeros(0, dtype=np.int64)
+        # Restrictions that were written as one row, and those that are free rows meanwhile.
+        self._joined = NO_SIDES
 
     @property
     def solver(self) -> Solver:
@@ -45,8 +52,11 @@ class Master:
         """Open the solver now, so that mistakes in the problem show at once."""
         self._session.open()
 
-    def write(self, majorant: Majorant, penalty: Penalty, box: Box, pool: CutPool | None = None) -> None:
-        """Put a model of the problem into the solver: around a point, inside a box, with cuts in place of epigraph rows if need be."""
+    def write(self, majorant: Majorant, penalty: Penalty, box: Box, pool: CutPool | None = None, sides: Sides = NO_SIDES) -> None:
+        """Put a model of the problem into the solver: around a point, inside a box, with cuts in place of epigraph rows if need be.
+
+        `sides` are pairs of restrictions of which the model makes two sides of one row: it is written as one, which interior points like better.
+        """
         subproblem = self._subproblem
         self._limit(box, penalty.slack_ub)
         if majorant.bend is not None:
@@ -54,6 +64,8 @@ class Master:
         self._session.set_cost(*costs(subproblem, majorant, penalty.value))
         matrix, rhs = restriction_rows(subproblem, majorant)
         below, origin = np.full(rhs.size, -np.inf), None
+        self._joined = sides
+        below[sides[0]], rhs[sides[1]] = rhs[sides[0]], np.inf
         if pool is not None:
             cuts = pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks)
             matrix = above(matrix, cuts)
@@ -64,7 +76,17 @@ class Master:
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         """Solve what was written."""
-        return self._session.solve(limits, start, relax)
+        solution = self._session.solve(limits, start, relax)
+        return solution if solution.duals is None else replace(solution, duals=self._apart(solution.duals))
+
+    def _apart(self, duals: Array) -> Array:
+        """The multipliers with those of rows that were written as one given to their sides."""
+        upper, lower = (self._subproblem.first_restriction + side for side in self._joined)
+        if upper.size == 0:
+            return duals
+        whole, duals = duals[upper], duals.copy()
+        duals[upper], duals[lower] = np.maximum(whole, 0.0), np.maximum(-whole, 0.0)
+        return duals
 
     def reopen(self) -> None:
         """A fresh session after a failure."""

@@ -8,6 +8,7 @@ optimal. If no network bends between the point and the solution, the two models 
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.measurements import slopes
@@ -27,9 +28,9 @@ def is_settled(problem: Problem, tried: Tried) -> bool:
         return False
     if state.needs_slack or state.region.is_hit(candidate.w) or not _is_solution(problem, tried, candidate) or _has_cuts(problem, tried):
         return False
-    weights = np.concatenate([[1.0], multipliers])
+    weights, slope = np.concatenate([[1.0], multipliers]), slopes(problem.embedded, candidate.w)
     most = problem.options.objective_tol * max(1.0, abs(candidate.objective))
-    return _left_to_gain(problem, tried, candidate, weights) <= most and not _is_at_kink(problem, candidate, weights, most)
+    return _left_to_gain(tried, candidate, slope, weights) <= most and not _is_at_kink(problem, candidate, slope, weights, most)
 
 
 def _is_solution(problem: Problem, tried: Tried, candidate: Point) -> bool:
@@ -47,23 +48,22 @@ def _has_cuts(problem: Problem, tried: Tried) -> bool:
     return bool(of_cuts.max(initial=0.0) > SMALL_SHARE * np.abs(duals).max(initial=0.0))
 
 
-def _left_to_gain(problem: Problem, tried: Tried, candidate: Point, weights: Array) -> float:
+def _left_to_gain(tried: Tried, candidate: Point, slope: sp.csr_array, weights: Array) -> float:
     """What a further step could bring: no longer than this one, along what is left of the gradient of the Lagrangian.
 
     The master has made its own gradient vanish at the solution, so what is left is where the networks differ from their model.
     """
     model, step = tried.model.current, candidate.w - tried.state.point.w
-    left: Array = subtract(slopes(problem.embedded, candidate.w), model.slope).T @ weights
+    left: Array = subtract(slope, model.slope).T @ weights
     if model.bend is not None:
         left = left - model.bend.matrix @ step
     return float(np.abs(left) @ np.abs(step))
 
 
-def _is_at_kink(problem: Problem, candidate: Point, weights: Array, most: float) -> bool:
+def _is_at_kink(problem: Problem, candidate: Point, slope: sp.csr_array, weights: Array, most: float) -> bool:
     """Whether units at their kinks make a difference: beyond them is another piece, of which nothing is known."""
     embedded = problem.embedded
     if all(not measured.network.is_piecewise_linear for measured in embedded.networks):
         return False
-    active, inactive = slopes(embedded, candidate.w, on_at_kinks=True), slopes(embedded, candidate.w, on_at_kinks=False)
-    beyond = subtract(active, inactive).T @ weights
+    beyond = subtract(slope, slopes(embedded, candidate.w, on_at_kinks=False)).T @ weights
     return bool(np.abs(beyond).max(initial=0.0) > most)
