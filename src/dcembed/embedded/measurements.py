@@ -26,6 +26,10 @@ from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
 
 
+# Terms for each block from which on blocks are passed through before they are given to their terms.
+FEW = 2
+
+
 @dataclass(frozen=True, eq=False)
 class Tangents:
     """The affine lower bounds H^(w) = slope @ w + constant of the components H of all measurements; shapes (s + 1, n) and (s + 1,)."""
@@ -186,8 +190,7 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages = plain.preactivations(w, block, plain.points(w, block))
-        values, active = units(network, stages), unit_slopes(network, stages, on_at_kinks)
+        values, active = _pass(plain, w, block, on_at_kinks)
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = [weight[direction] for weight in component]
@@ -196,6 +199,15 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
     if measured.collapsed is not None:
         _sweep_collapsed(measured.collapsed, w, components, on_at_kinks, swept)
     return swept
+
+
+def _pass(measured: MeasuredNetwork, w: Array, block: Array, on_at_kinks: bool) -> tuple[list[Array], list[Array]]:
+    """Units and their slopes in each of these blocks; where most come several times, as all sides of all outputs do, each is passed through once."""
+    repeats = block.size >= FEW * measured.num_blocks
+    some: Array | slice = slice(None) if repeats else block
+    stages = measured.preactivations(w, some, measured.points(w, some))
+    values, active = units(measured.network, stages), unit_slopes(measured.network, stages, on_at_kinks)
+    return ([each[block] for each in values], [each[block] for each in active]) if repeats else (values, active)
 
 
 def _sweep_collapsed(

@@ -127,7 +127,7 @@ def build_problem(
         embedded=embedded,
         options=chosen,
         subproblem=Subproblem(embedded, _epigraph(embedded, chosen, known)),
-        box=_box(embedded, is_over, known),
+        box=_box(embedded, chosen, is_over, known),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
             SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
@@ -149,11 +149,19 @@ def _epigraph(embedded: EmbeddedProgram, options: Options, known: Problem | None
     return FORMULATIONS[options.formulation](embedded)
 
 
-def _box(embedded: EmbeddedProgram, is_over: Callable[[], bool], known: Problem | None) -> Box:
+def _box(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool], known: Problem | None) -> Box:
     host = embedded.bounded_host
+    if options.search == "local" and not options.prove and _are_bounds_enough(embedded):
+        return Box(host.lb, host.ub)
     if known is not None and known.is_whole and have_same_bounds(host, known.embedded.bounded_host):
         return known.box
     return tighten(host, is_over)
+
+
+def _are_bounds_enough(embedded: EmbeddedProgram) -> bool:
+    """Whether one walk can do without what rows imply: nothing is switched on or off by it, and inputs have ends of their own."""
+    host, columns = embedded.bounded_host, embedded.input_columns
+    return not embedded.integer.any() and bool(np.isfinite(host.lb[columns]).all() and np.isfinite(host.ub[columns]).all())
 
 
 def _choose(options: Options, embedded: EmbeddedProgram) -> Options:

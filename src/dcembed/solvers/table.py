@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 
 from dcembed.errors import InputError, MissingPackageError, NoBackendError
@@ -66,7 +67,13 @@ BACKENDS: Mapping[str, Backend] = {
 
 def is_installed(backend: Backend) -> bool:
     """Whether the backend's package can be imported."""
-    return find_spec(backend.package) is not None
+    return _is_there(backend.package)
+
+
+@cache
+def _is_there(package: str) -> bool:
+    # To look through all folders for a package takes as long as a small master.
+    return find_spec(package) is not None
 
 
 def choose_backend(problem_class: str, name: str | None = None, without: Backend | None = None) -> Backend:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -57,15 +58,21 @@ SAME_PLACE = 1e-6
 class Scout:
     """Finds starts one after the other. What it draws depends on its seed and on what it has heard, not on the time."""
 
-    def __init__(self, space: Space, solver: Solver, seed: int, feasibility_tol: float, clock: Clock) -> None:
+    def __init__(self, space: Space, find_solver: Callable[[], Solver], seed: int, feasibility_tol: float, clock: Clock) -> None:
         self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
-        self._corners = Corners(space, solver)
+        self._find_solver = find_solver
         self._rng = np.random.default_rng(seed)
         self._pool = Pool()
+        # What was heard since the pool was last asked for; a run that ends with its first start never asks.
+        self._met: list[Array] = []
         self._num_batches = 0
         self._queue: deque[Array] = deque()
         self._ends: deque[Array] = deque(maxlen=MEMORY)
         self._known: deque[Array] = deque(maxlen=MEMORY)
+
+    @cached_property
+    def _corners(self) -> Corners:
+        return Corners(self._space, self._find_solver())
 
     @cached_property
     def _open(self) -> Open:
@@ -87,6 +94,7 @@ class Scout:
 
     def next(self, best: Array | None, penalty: float) -> Array | None:
         """A further start, by its kept columns; None when nothing new can be drawn."""
+        self._take_in()
         for _ in range(MAX_BATCHES):
             while self._queue:
                 w = self._queue.popleft()
@@ -98,6 +106,7 @@ class Scout:
     def leave(self, point: Point, penalty: float) -> Array | None:
         """The best of many points, near by and all over the host, if it is better than `point`."""
         self._remember(point.w)
+        self._take_in()
         self._enlarge()
         if not self._pool.groups:
             return None
@@ -110,7 +119,8 @@ class Scout:
 
     def close(self) -> None:
         """Release what the solver holds."""
-        self._corners.close()
+        if "_corners" in vars(self):
+            self._corners.close()
 
     def _draw_batch(self, best: Array | None, penalty: float) -> list[Array]:
         """The starts of one batch of points, best first."""
@@ -207,9 +217,15 @@ class Scout:
         return far_from(w[:, columns] / width, np.array(self._known)[:, columns] / width, SAME_PLACE)
 
     def _remember(self, w: Array) -> None:
-        """Keep a point for combinations if the host itself allows it."""
-        if measure_host(self._space.host, w)[1] <= self._feasibility_tol:
-            self._pool = self._pool.with_point(self._space, w)
+        """Keep a point for combinations."""
+        self._met.append(w)
+
+    def _take_in(self) -> None:
+        """Put what was heard into the pool, as far as the host itself allows it."""
+        for w in self._met:
+            if measure_host(self._space.host, w)[1] <= self._feasibility_tol:
+                self._pool = self._pool.with_point(self._space, w)
+        self._met = []
 
     def _num_points(self) -> int:
         entries = self._space.host.num_columns + self._space.host.num_rows

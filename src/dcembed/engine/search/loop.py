@@ -28,6 +28,7 @@ from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
 from dcembed.run.space import Space
 from dcembed.run.starts import measure_start
+from dcembed.solvers.failover import Solver
 
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
@@ -97,11 +98,15 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
 def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     solver, options = replace(problem.solver, note=journal.log.note), problem.options
     host = open_host(problem.embedded, problem.box, solver)
-    corners = replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
-    scout = Scout(Space(problem.embedded, problem.box), corners, options.seed, options.feasibility_tol, journal.clock)
+    scout = Scout(Space(problem.embedded, problem.box), lambda: _for_corners(problem, journal), options.seed, options.feasibility_tol, journal.clock)
     given = tuple(map(problem.embedded.lower, journal.arguments.starts))
     with closing(host.session), closing(scout):
         yield Search(problem, journal, host, scout, given, open_columns(problem, journal, given))
+
+
+def _for_corners(problem: Problem, journal: Journal) -> Solver:
+    """A solver for the host without its objective."""
+    return replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
 
 
 def _next_turn(here: Search, progress: Progress) -> Turn | Ending:
@@ -252,8 +257,8 @@ def _probes(here: Search) -> bool:
 
 
 def _left(here: Search, point: Point, number: int) -> Point:
-    """The point, or a better one if no network has a slope there."""
-    if not is_flat(here.problem.embedded, point, here.problem.options.feasibility_tol):
+    """The point, or a better one if no network has a slope there; a local search does not look for one."""
+    if here.problem.options.search == "local" or not is_flat(here.problem.embedded, point, here.problem.options.feasibility_tol):
         return point
     w = here.scout.leave(point, _penalty(here, point))
     if w is None:
