@@ -30,11 +30,11 @@ NUM_SOLVES, NOISE, SEED = 200, 0.02, 0
 SETPOINTS, PERIODS = ((3.0, 3.0), (2.6, 3.4), (3.4, 3.2), (2.2, 2.4)), 50
 FIRST_PUMPS = np.array([2.5, 2.5])
 # Of both methods: how far rows may be off, and how near to optimal a point must be.
-FEASIBILITY_TOL, OBJECTIVE_TOL = 1e-6, 1e-6
+FEASIBILITY_TOL, OBJECTIVE_TOL = 1e-5, 1e-6
 OPTIONS = {"search": "local", "feasibility_tol": FEASIBILITY_TOL, "objective_tol": OBJECTIVE_TOL, "verbose": False}
 
 # Ipopt, cold and as it is told to begin near by: the usual settings for that.
-IPOPT = {"print_level": 0, "sb": "yes", "tol": OBJECTIVE_TOL, "constr_viol_tol": FEASIBILITY_TOL}
+IPOPT = {"print_level": 0, "sb": "yes", "tol": FEASIBILITY_TOL, "constr_viol_tol": FEASIBILITY_TOL}
 NEARBY = {"warm_start_init_point": "yes", "mu_init": 1e-4} | {
     f"warm_start_{name}": 1e-6 for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
 }

@@ -19,7 +19,7 @@ from dcembed.embedded.prediction_bounds import bound_predictions
 from dcembed.network.network import evaluate
 from dcembed.program.derive import add_rows, derive
 from dcembed.program.program import Program
-from dcembed.sparse import above, empty_rows
+from dcembed.sparse import Sum, above, add, compressed, empty_rows, plan_sum, rows_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,34 @@ class EmbeddedProgram:
     def slope_pattern(self) -> Pattern:
         """Where the gradients of the networks have entries in the measurements."""
         return slope_pattern(self.networks, (self.restrictions.num_restrictions + 1, self.host.num_columns))
+
+    def gradients(self, slope: sp.csr_array) -> sp.csr_array:
+        """Gradients of all restrictions, shape (s, n), given those of the networks in all measurements (s + 1, n)."""
+        of_networks = rows_from(slope, 1)
+        if slope.indices is not self.slope_pattern.indices:
+            return add(self.restrictions.linear, of_networks)
+        return self._gradient_sum.add(self.restrictions.linear.data, of_networks.data)
+
+    @cached_property
+    def _gradient_sum(self) -> Sum:
+        pattern = self.slope_pattern
+        slope = compressed(np.zeros(pattern.indices.size), pattern.indices, pattern.indptr, pattern.shape)
+        return plan_sum(self.restrictions.linear, rows_from(slope, 1))
+
+    def bent(self, curvature: sp.csr_array) -> sp.csr_array:
+        """The quadratic objective of the host and the curvature of the networks, shape (n, n)."""
+        if self.host.quadratic is None:
+            return curvature
+        if curvature.indices is not self.curvature_pattern.indices:
+            return sp.csr_array(self.host.quadratic + curvature)
+        return self._bent_sum.add(self.host.quadratic.data, curvature.data)
+
+    @cached_property
+    def _bent_sum(self) -> Sum:
+        pattern = self.curvature_pattern
+        return plan_sum(
+            sp.csr_array(self.host.quadratic), compressed(np.zeros(pattern.indices.size), pattern.indices, pattern.indptr, pattern.shape)
+        )
 
     @cached_property
     def curved(self) -> tuple[MeasuredNetwork, ...]:

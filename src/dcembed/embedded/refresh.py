@@ -23,7 +23,7 @@ from dcembed.program.program import Program
 # What an embedded problem and a measured network compute once from their structure, and nothing else.
 STRUCTURE = (
     *("input_columns", "moves_inputs", "integer", "part_sums", "slope_pattern"),
-    *("curvature_pattern", "num_curvature_terms", "movable", "_eliminated", "all_rows", "row_uses"),
+    *("curvature_pattern", "num_curvature_terms", "movable", "_eliminated", "all_rows", "row_uses", "_gradient_sum", "_bent_sum"),
 )
 NETWORK_STRUCTURE = ("split", "convex_form", "direct", "_groups", "term_sums", "part_maps", "usage")
 

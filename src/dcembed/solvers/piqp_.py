@@ -23,7 +23,7 @@ from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, 
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
-from dcembed.sparse import empty_rows, take_columns, take_rows
+from dcembed.sparse import compressed, empty_rows, take_columns, take_rows
 
 # The relative accuracy asked of PIQP, in parts of the absolute one.
 RELATIVE = 0.1
@@ -44,6 +44,55 @@ class DenseParts:
     head: Array
 
 
+@dataclass(frozen=True, eq=False)
+class SparseParts:
+    """Where the entries of PIQP's matrices come from, as long as the problem has its own in the same places.
+
+    Parameters
+    ----------
+    quadratic, rows
+        Places of the entries of the problem: column numbers and where rows begin.
+    free, equal, bounded
+        Masks of the columns that move, of the equalities and of the other rows with a side.
+    parts
+        By PIQP's names: which entries of the quadratic objective (P) or of the rows (A, G) there are, and where, column by column.
+    """
+
+    quadratic: tuple[Array, Array]
+    rows: tuple[Array, Array]
+    free: Array
+    equal: Array
+    bounded: Array
+    parts: dict[str, sp.csc_array]
+
+    def fits(self, quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> bool:
+        """Whether another problem has everything in the same places."""
+        own = (*self.quadratic, *self.rows, self.free, self.equal, self.bounded)
+        other = (quadratic.indices, quadratic.indptr, rows.indices, rows.indptr, free, equal, bounded)
+        return all(map(np.array_equal, own, other))
+
+    def matrices(self, quadratic: sp.csr_array, rows: sp.csr_array) -> dict[str, sp.csc_matrix]:
+        """The matrices of a problem that fits."""
+        data = {"P": quadratic.data, "A": rows.data, "G": rows.data}
+        return {
+            name: sp.csc_matrix((data[name][part.data], part.indices, part.indptr), shape=part.shape) for name, part in self.parts.items()
+        }
+
+
+def _find_parts(quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> SparseParts:
+    columns = np.flatnonzero(free)
+    of_objective = take_rows(take_columns(_numbered(quadratic), columns), columns)
+    of_rows = take_columns(_numbered(rows), columns)
+    chosen = {"P": of_objective, "A": take_rows(of_rows, np.flatnonzero(equal)), "G": take_rows(of_rows, np.flatnonzero(bounded))}
+    places = (quadratic.indices, quadratic.indptr), (rows.indices, rows.indptr)
+    return SparseParts(*places, free, equal, bounded, {name: part.tocsc() for name, part in chosen.items()})
+
+
+def _numbered(matrix: sp.csr_array) -> sp.csr_array:
+    """The matrix with the numbers of its entries in their place."""
+    return compressed(np.arange(matrix.nnz), matrix.indices, matrix.indptr, matrix.shape)
+
+
 class PiqpSession(EditedProgram):
     """A convex quadratic program; its matrices are kept here and handed to PIQP at each solve."""
 
@@ -51,6 +100,7 @@ class PiqpSession(EditedProgram):
         super().__init__(program)
         self._settings = {"eps_abs": options.accuracy, "eps_rel": RELATIVE * options.accuracy, **_check_settings(options.solver_options)}
         self._dense: DenseParts | None = None
+        self._sparse: SparseParts | None = None
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
@@ -122,12 +172,9 @@ class PiqpSession(EditedProgram):
 
     def _sparse_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, sp.csc_matrix]:
         quadratic, rows = self._quadratic, self._rows
-        if not free.all():
-            numbers = np.flatnonzero(free)
-            quadratic, rows = take_columns(take_rows(quadratic, numbers), numbers), take_columns(rows, numbers)
-        parts = {"A": take_rows(rows, np.flatnonzero(equal)), "G": take_rows(rows, np.flatnonzero(bounded))}
-        # A symmetric matrix is the same in compressed rows and columns.
-        return {"P": _as_columns(quadratic), **{name: _as_columns(part.tocsc()) for name, part in parts.items()}}
+        if self._sparse is None or not self._sparse.fits(quadratic, rows, free, equal, bounded):
+            self._sparse = _find_parts(quadratic, rows, free, equal, bounded)
+        return self._sparse.matrices(quadratic, rows)
 
     def _dense_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, Array]:
         if self._dense is None or self._dense.head.shape[0] != self._head.shape[0] or not np.array_equal(self._dense.free, free):
@@ -144,11 +191,6 @@ class PiqpSession(EditedProgram):
     def _quadratic(self) -> sp.csr_array:
         size = self._cost.size
         return self._program.quadratic if self._program.quadratic is not None else empty_rows(size, size)
-
-
-def _as_columns(matrix: sp.csr_array | sp.csc_array) -> sp.csc_matrix:
-    """The arrays of a matrix in compressed columns, as PIQP takes them."""
-    return sp.csc_matrix((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def run_piqp(problem: dict[str, Any], settings: dict[str, object]) -> dict[str, Array]:
