@@ -67,20 +67,17 @@ class Control:
         cost[self.levels[1:, :TRACKED]] = -2.0 * ON_LEVELS * wanted
         return {"cost": cost, "offset": ON_LEVELS * HORIZON * float(wanted @ wanted)}
 
-    def shifted(self, x: np.ndarray) -> np.ndarray:
-        """An answer a period later: everything one step earlier, the last step twice."""
-        shifted = x.copy()
-        for columns in (self.levels, self.pumps, self.rises):
-            shifted[columns[:-1]] = x[columns[1:]]
-        return shifted
+    def shifted(self, x: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """An answer a period later, from where the plant is: the pumps one step earlier, the last twice, and what the network makes of them."""
+        pumps = x[self.pumps]
+        return self.simulated(levels, np.concatenate([pumps[1:], pumps[-1:]]))
 
-    def first_point(self, levels: np.ndarray, pumps: np.ndarray, network: Network) -> np.ndarray:
-        """What happens while the pumps stay as they are."""
-        x = np.zeros(self.program.num_columns)
-        x[self.pumps] = pumps
-        x[self.levels[0]] = levels
-        for now, then, rise in zip(self.levels[:-1], self.levels[1:], self.rises, strict=True):
-            x[rise] = network(np.concatenate([x[now], pumps])[None])[0]
+    def simulated(self, levels: np.ndarray, pumps: np.ndarray) -> np.ndarray:
+        """All columns with these pumps (21, 2), the first of which have been, from these levels on."""
+        x, network = np.zeros(self.program.num_columns), self.embeddings[0].network
+        x[self.pumps], x[self.levels[0]] = pumps, levels
+        for now, then, rise, pump in zip(self.levels[:-1], self.levels[1:], self.rises, self.pumps[1:], strict=True):
+            x[rise] = network(np.concatenate([x[now], x[pump]])[None])[0]
             x[then] = x[now] + x[rise]
         return x
 

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import dcembed
 from benchmarks.problems.tank_system import advance, steady
-from benchmarks.problems.tanks import ACTIVATIONS, Control, build_control, load_dynamics
+from benchmarks.problems.tanks import ACTIVATIONS, HORIZON, Control, build_control, load_dynamics
 from dcembed.baselines.nonlinear import NonlinearProgram
 from dcembed.embedded.elimination import eliminate
 from dcembed.program.derive import revalue
@@ -111,13 +111,13 @@ def run_loop(activation: str, num_solves: int) -> dict[str, Record]:
     levels, pumps = steady(FIRST_PUMPS), FIRST_PUMPS
     with dcembed.compile(control.program, control.embeddings, OPTIONS) as problem:
         solves = {"dcembed": compiled(problem), "Ipopt": with_ipopt(control, False), "Ipopt, near": with_ipopt(control, True)}
-        records, starts = {name: Record() for name in solves}, dict.fromkeys(solves, control.first_point(levels, pumps, network))
+        records, starts = {name: Record() for name in solves}, dict.fromkeys(solves, control.simulated(levels, np.tile(pumps, (HORIZON + 1, 1))))
         for period in range(num_solves):
             numbers = control.bounds(levels, pumps) | control.objective(wanted_at(period))
             answers = {name: records[name].add(solve, control, numbers, starts[name]) for name, solve in solves.items()}
-            starts = {name: control.shifted(answer) for name, answer in answers.items()}
             pumps = answers["dcembed"][control.pumps[1]]
             levels = advance(levels[None], pumps[None])[0] + rng.normal(0.0, NOISE, levels.size)
+            starts = {name: control.shifted(answer, levels) for name, answer in answers.items()}
     return records
 
 
