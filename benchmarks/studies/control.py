@@ -111,7 +111,10 @@ def run_loop(activation: str, num_solves: int) -> dict[str, Record]:
     levels, pumps = steady(FIRST_PUMPS), FIRST_PUMPS
     with dcembed.compile(control.program, control.embeddings, OPTIONS) as problem:
         solves = {"dcembed": compiled(problem), "Ipopt": with_ipopt(control, False), "Ipopt, near": with_ipopt(control, True)}
-        records, starts = {name: Record() for name in solves}, dict.fromkeys(solves, control.simulated(levels, np.tile(pumps, (HORIZON + 1, 1))))
+        records, starts = (
+            {name: Record() for name in solves},
+            dict.fromkeys(solves, control.simulated(levels, np.tile(pumps, (HORIZON + 1, 1)))),
+        )
         for period in range(num_solves):
             numbers = control.bounds(levels, pumps) | control.objective(wanted_at(period))
             answers = {name: records[name].add(solve, control, numbers, starts[name]) for name, solve in solves.items()}
@@ -130,7 +133,9 @@ def show(activation: str, records: dict[str, Record]) -> Table:
         verified = int((np.array(record.violations) <= FEASIBILITY_TOL).sum())
         loss = (np.array(record.objectives) - best) / np.maximum(1.0, np.abs(best))
         times = np.median(processor), processor.max(), processor.sum() / 1e3, np.median(wall), wall.max()
-        table.add_row(name, *(f"{each:.1f}" for each in times), f"{verified} of {wall.size}", f"{loss.mean():.1e}, at most {loss.max():.1e}")
+        table.add_row(
+            name, *(f"{each:.1f}" for each in times), f"{verified} of {wall.size}", f"{loss.mean():.1e}, at most {loss.max():.1e}"
+        )
     return table
 
 

@@ -49,7 +49,7 @@ def space_of(program: Program, embedding: Embedding) -> Space:
 
 def scout_of(space: Space, seed: int = 0) -> Scout:
     solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
-    return Scout(space, solver, seed, 1e-5, Clock(np.inf))
+    return Scout(space, lambda: solver, seed, 1e-5, Clock(np.inf))
 
 
 def starts_of(space: Space, number: int, seed: int = 0) -> list[np.ndarray]:

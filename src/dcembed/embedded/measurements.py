@@ -25,7 +25,6 @@ from dcembed.program.derive import widened
 from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
 
-
 # Terms for each block from which on blocks are passed through before they are given to their terms.
 FEW = 2
 

@@ -28,9 +28,7 @@ STRUCTURE = (
 NETWORK_STRUCTURE = ("split", "convex_form", "direct", "_groups", "term_sums", "part_maps", "usage")
 
 
-def what_is_lost(
-    embedded: EmbeddedProgram, program: Program, embeddings: Sequence[Embedding], with_switches: bool
-) -> str | None:
+def what_is_lost(embedded: EmbeddedProgram, program: Program, embeddings: Sequence[Embedding], with_switches: bool) -> str | None:
     """Why the changed program has to be eliminated again, in a few words; None where `refresh` gives the same.
 
     `program` is a minimization as `embedded.program` is, and has its shape.

@@ -143,8 +143,14 @@ class CompiledProblem:
         A `Result`. Its point is measured against the changed problem, which is `result.program` and `result.embeddings`.
         """
         numbers = {
-            **{"cost": cost, "offset": offset, "quadratic": quadratic, "concave": concave},
-            **{"row_lb": row_lb, "row_ub": row_ub, "lb": lb, "ub": ub},
+            "cost": cost,
+            "offset": offset,
+            "quadratic": quadratic,
+            "concave": concave,
+            "row_lb": row_lb,
+            "row_ub": row_ub,
+            "lb": lb,
+            "ub": ub,
         }
         with self._alone():
             return self._solve(self._arguments(numbers, inputs_offset, start, options))
@@ -258,7 +264,10 @@ def _with_offsets(embeddings: Sequence[Embedding], offsets: Any) -> list[Embeddi
     if offsets is None:
         return list(embeddings)
     listed = _listed_offsets(offsets, len(embeddings))
-    return [embedding if number not in listed else _with_offset(embedding, number, listed[number]) for number, embedding in enumerate(embeddings)]
+    return [
+        embedding if number not in listed else _with_offset(embedding, number, listed[number])
+        for number, embedding in enumerate(embeddings)
+    ]
 
 
 def _listed_offsets(offsets: Any, number: int) -> dict[int, Any]:

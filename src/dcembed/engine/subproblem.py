@@ -155,7 +155,9 @@ def costs(subproblem: Subproblem, majorant: Majorant, penalty: float) -> tuple[A
 def quadratic(subproblem: Subproblem, bend: Bend) -> sp.csr_array:
     """The matrix of the quadratic objective over all columns: that of the host, and the bend."""
     host = subproblem.embedded.host
-    return widened(subproblem.embedded.bent(bend.matrix), *(host.num_columns + subproblem.epigraph.num_columns + subproblem.num_slacks,) * 2)
+    return widened(
+        subproblem.embedded.bent(bend.matrix), *(host.num_columns + subproblem.epigraph.num_columns + subproblem.num_slacks,) * 2
+    )
 
 
 def restriction_rows(subproblem: Subproblem, majorant: Majorant) -> tuple[sp.csr_array, Array]:

@@ -25,7 +25,6 @@ from dcembed.solvers.base import Limits, Solution
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.sparse import above
 
-
 # Numbers of restrictions that are the two sides of a row, each beside the other.
 Sides = tuple[Array, Array]
 NO_SIDES: Sides = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)

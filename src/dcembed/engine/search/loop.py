@@ -98,7 +98,9 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
 def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     solver, options = replace(problem.solver, note=journal.log.note), problem.options
     host = open_host(problem.embedded, problem.box, solver)
-    scout = Scout(Space(problem.embedded, problem.box), lambda: _for_corners(problem, journal), options.seed, options.feasibility_tol, journal.clock)
+    scout = Scout(
+        Space(problem.embedded, problem.box), lambda: _for_corners(problem, journal), options.seed, options.feasibility_tol, journal.clock
+    )
     given = tuple(map(problem.embedded.lower, journal.arguments.starts))
     with closing(host.session), closing(scout):
         yield Search(problem, journal, host, scout, given, open_columns(problem, journal, given))

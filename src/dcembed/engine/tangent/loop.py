@@ -40,9 +40,9 @@ MAX_REJECTED_CURVED = 8
 
 def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: float = np.inf) -> Walk:
     """Walk from a point, with its integers held and a first box no larger than `radius`, until the tangents promise nothing they keep."""
-    held = tangent_problem(problem, start.w)
+    held, is_given = tangent_problem(problem, start.w), workshop.steps.number == 0 or workshop.steps.is_on_foot
     with open_workshop(held, workshop.journal, workshop.steps) as own:
-        return _walk(held, own, begin(held, start, radius))
+        return _walk(held, own, begin(held, start, radius, is_given))
 
 
 def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:

@@ -61,8 +61,9 @@ class State:
     slope: sp.csr_array | None = None
 
 
-def begin(problem: Problem, start: Point, radius: float) -> State:
-    """The first box around a start, of this radius at most."""
+def begin(problem: Problem, start: Point, radius: float, is_given: bool = False) -> State:
+    """The first box around a start, of this radius at most; one that was given may be outside of the host, one that was walked to is not."""
     region = first_region(problem.embedded, start.w, problem.box, min(radius, FIRST_RADIUS), SMALLEST_RADIUS)
-    is_outside = measure_host(problem.embedded.host, start.w)[1] > problem.options.feasibility_tol
-    return State(start, region, best_of((start,), problem.options.feasibility_tol), is_outside=is_outside)
+    tol = problem.options.feasibility_tol
+    is_outside = is_given and not start.is_feasible(tol) and measure_host(problem.embedded.host, start.w)[1] > tol
+    return State(start, region, best_of((start,), tol), is_outside=is_outside)
