@@ -100,13 +100,12 @@ def _same_structure(program: Program, old: Program, origin: Origin) -> bool:
     columns = _touched(origin)
     # Behind a substitution rows have other numbers.
     rows = origin.neural if origin.substitution is None else slice(None)
-    pairs = [
-        (np.isfinite(getattr(one, name)[places]) for one in (program, old))
-        for name, places in (("lb", columns), ("ub", columns), ("row_lb", rows), ("row_ub", rows))
-    ]
+    for name, places in (("lb", columns), ("ub", columns), ("row_lb", rows), ("row_ub", rows)):
+        if not np.array_equal(np.isfinite(getattr(program, name)[places]), np.isfinite(getattr(old, name)[places])):
+            return False
     # Any row that becomes an equality might define a column.
-    pairs += [(one.row_lb == one.row_ub for one in (program, old)), (one.lb[columns] == one.ub[columns] for one in (program, old))]
-    return all(np.array_equal(one, other) for one, other in pairs)
+    is_fixed, was_fixed = (one.lb[columns] == one.ub[columns] for one in (program, old))
+    return np.array_equal(program.row_lb == program.row_ub, old.row_lb == old.row_ub) and np.array_equal(is_fixed, was_fixed)
 
 
 def _with_offset(measured: MeasuredNetwork, embedding: Embedding) -> MeasuredNetwork:
