@@ -37,7 +37,9 @@ def _definition() -> Problem:
 
 def _switched(indicators: bool) -> Problem:
     if indicators:
-        return _plain(integer=[2], indicators=[Indicator(2, 1, [1.0, 0.0, 0.0, 1.0], ub=0.3), Indicator(2, 0, [0.0, 1.0, 0.0, 0.0], ub=0.4)])
+        return _plain(
+            integer=[2], indicators=[Indicator(2, 1, [1.0, 0.0, 0.0, 1.0], ub=0.3), Indicator(2, 0, [0.0, 1.0, 0.0, 0.0], ub=0.4)]
+        )
     # x_1 + prediction <= 0.3 while the binary is on, by a coefficient that is large enough for the bounds.
     return _plain(integer=[2], rows=[[1.0, 0.0, 40.0, 1.0], [0.0, 1.0, -5.0, 0.0]], row_ub=[40.3, 0.4], row_lb=[-np.inf, -np.inf])
 
@@ -103,14 +105,19 @@ def random_change(problem: Problem, rng: np.random.Generator) -> dict[str, objec
         change["offset"] = float(rng.normal())
     if "rows" in kinds and program.num_rows:
         moved = rng.uniform(0.0, 0.2, program.num_rows)
-        change |= {"row_lb": program.row_lb - moved, "row_ub": np.where(program.row_lb == program.row_ub, program.row_ub - moved, program.row_ub + moved)}
+        change |= {
+            "row_lb": program.row_lb - moved,
+            "row_ub": np.where(program.row_lb == program.row_ub, program.row_ub - moved, program.row_ub + moved),
+        }
     if "bounds" in kinds:
         change |= _changed_bounds(program, rng)
     if "quadratic" in kinds and program.quadratic is not None:
         change["quadratic"] = program.quadratic * rng.uniform(0.8, 1.2)
     if "inputs_offset" in kinds:
         offsets = [
-            embedding.inputs.offset + rng.normal(0.0, 0.1, embedding.inputs.offset.shape) if isinstance(embedding.inputs, AffineInputs) else None
+            embedding.inputs.offset + rng.normal(0.0, 0.1, embedding.inputs.offset.shape)
+            if isinstance(embedding.inputs, AffineInputs)
+            else None
             for embedding in embeddings
         ]
         change["inputs_offset"] = offsets
@@ -138,6 +145,8 @@ def changed(problem: Problem, change: dict[str, object]) -> Problem:
     fresh = Program(**values, **{name: getattr(program, name) for name in rest})
     offsets = change.get("inputs_offset") or [None] * len(embeddings)
     return fresh, [
-        embedding if offset is None else Embedding(embedding.network, AffineInputs(embedding.inputs.coefficients, offset), embedding.outputs)
+        embedding
+        if offset is None
+        else Embedding(embedding.network, AffineInputs(embedding.inputs.coefficients, offset), embedding.outputs)
         for embedding, offset in zip(embeddings, offsets, strict=True)
     ]
