@@ -231,6 +231,19 @@ def is_active(preactivation: Array, on_at_kinks: bool) -> Array:
     return preactivation >= -KINK_TOL if on_at_kinks else preactivation > KINK_TOL
 
 
+def has_kinks_at(embedded: EmbeddedProgram, w: Array) -> bool:
+    """Whether a ReLU of some network is at its kink, to rounding; of terms that share their decisions nothing is said but that it may be."""
+    for measured in embedded.networks:
+        if measured.collapsed is not None:
+            return True
+        for chunk in chunks(measured.num_blocks, measured.network):
+            stages = measured.preactivations(w, chunk, measured.points(w, chunk))
+            pairs = zip(measured.network.activations, stages, strict=True)
+            if any(activation is RELU and bool((np.abs(stage) <= KINK_TOL).any()) for activation, stage in pairs):
+                return True
+    return False
+
+
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:
     """Coefficients on w of parts whose gradient in their inputs is given (p, n_in): shape (p, n)."""
     size, width = gradient.shape

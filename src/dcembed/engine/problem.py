@@ -54,6 +54,8 @@ class Problem:
         The backend that a start begins with.
     blocks
         What the problem falls into; None where it does not, or where that is not to be used.
+    given
+        The settings as they were before every "auto" was decided.
     is_whole
         Whether there was time for all of `box`.
     shelf
@@ -66,6 +68,7 @@ class Problem:
     box: Box
     solver: Solver
     blocks: Blocks | None = None
+    given: Options | None = None
     is_whole: bool = True
     shelf: Shelf | None = None
 
@@ -122,10 +125,12 @@ def build_problem(
 
     `known` is the problem of the same structure with other numbers, if there is one: what follows from the structure is taken from it.
     """
-    chosen = replace(_choose(options, embedded), callback=None)
+    is_chosen = known is not None and known.given is options
+    chosen = known.options if known is not None and is_chosen else replace(_choose(options, embedded), callback=None)
     problem = Problem(
         embedded=embedded,
         options=chosen,
+        given=options,
         subproblem=Subproblem(embedded, _epigraph(embedded, chosen, known)),
         box=_box(embedded, chosen, is_over, known),
         solver=Solver(

@@ -66,11 +66,11 @@ class Master:
         self._joined = sides
         below[sides[0]], rhs[sides[1]] = rhs[sides[0]], np.inf
         if pool is not None:
-            cuts = pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks)
-            matrix = above(matrix, cuts)
             origin = np.concatenate([np.arange(rhs.size), pool.places_in(self._cuts, rhs.size)])
+        if pool is not None and pool.num_cuts:
+            matrix = above(matrix, pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks))
             below, rhs = np.concatenate([below, pool.constant]), np.concatenate([rhs, np.full(pool.num_cuts, np.inf)])
-            self._cuts = pool.numbers
+        self._cuts = self._cuts if pool is None else pool.numbers
         self._session.replace_rows(subproblem.first_restriction, matrix, below, rhs, origin)
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:

@@ -55,7 +55,9 @@ class SparseParts:
     free, equal, bounded
         Masks of the columns that move, of the equalities and of the other rows with a side.
     parts
-        By PIQP's names: which entries of the quadratic objective (P) or of the rows (A, G) there are, and where, column by column.
+        By PIQP's names: numbers of the entries of the quadratic objective (P) or of the rows (A, G) that are in each, column by column.
+    shapes
+        The matrices, whose entries are written anew: to make one takes longer than to factorize it.
     """
 
     quadratic: tuple[Array, Array]
@@ -63,7 +65,8 @@ class SparseParts:
     free: Array
     equal: Array
     bounded: Array
-    parts: dict[str, sp.csc_array]
+    parts: dict[str, Array]
+    shapes: dict[str, sp.csc_matrix]
 
     def fits(self, quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> bool:
         """Whether another problem has everything in the same places."""
@@ -74,9 +77,9 @@ class SparseParts:
     def matrices(self, quadratic: sp.csr_array, rows: sp.csr_array) -> dict[str, sp.csc_matrix]:
         """The matrices of a problem that fits."""
         data = {"P": quadratic.data, "A": rows.data, "G": rows.data}
-        return {
-            name: sp.csc_matrix((data[name][part.data], part.indices, part.indptr), shape=part.shape) for name, part in self.parts.items()
-        }
+        for name, matrix in self.shapes.items():
+            matrix.data = data[name][self.parts[name]]
+        return self.shapes
 
 
 def _find_parts(quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> SparseParts:
@@ -85,7 +88,8 @@ def _find_parts(quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal:
     of_rows = take_columns(_numbered(rows), columns)
     chosen = {"P": of_objective, "A": take_rows(of_rows, np.flatnonzero(equal)), "G": take_rows(of_rows, np.flatnonzero(bounded))}
     places = (quadratic.indices, quadratic.indptr), (rows.indices, rows.indptr)
-    return SparseParts(*places, free, equal, bounded, {name: part.tocsc() for name, part in chosen.items()})
+    numbered = {name: sp.csc_matrix(part) for name, part in chosen.items()}
+    return SparseParts(*places, free, equal, bounded, {name: part.data for name, part in numbered.items()}, numbered)
 
 
 def _numbered(matrix: sp.csr_array) -> sp.csr_array:

@@ -52,10 +52,10 @@ def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
             return _end(problem, state, status)
         tried = try_step(problem, workshop, state)
         workshop.record("tangent", state.point, tried.candidate, tried.penalty, tried.solution)
-        after: State | Status | None
-        after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
         if problem.options.search == "local" and is_settled(problem, tried):
             return Walk(tried.state.best or state.point, tried.state.best, state.fruitful_radius, Status.LOCALLY_SOLVED)
+        after: State | Status | None
+        after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
         if not isinstance(after, State):
             return _end(problem, tried.state, after)
         state = after

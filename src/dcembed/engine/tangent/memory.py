@@ -91,6 +91,8 @@ def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Re
 
 def earlier_rows(model: TangentModel, restrictions: Restrictions, box: Box, num_made: int) -> CutPool:
     """The earlier tangents as rows of the master, apart from those that keep their limit in the whole box."""
+    if model.measurement.size == 0:
+        return CutPool(model.measurement, model.slope, model.constant, model.measurement, model.measurement, num_made)
     telling = np.flatnonzero(largest_values(model.slope, *box) + model.constant > 0.0)
     # Columns beside the host: the excess of the objective, then the slacks.
     column = np.concatenate([[0], 1 + restrictions.slack])[model.measurement[telling]]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.measurements import slopes
+from dcembed.embedded.measurements import has_kinks_at, slopes
 from dcembed.embedded.point import Point
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.tried import Tried
@@ -63,7 +63,7 @@ def _left_to_gain(tried: Tried, candidate: Point, slope: sp.csr_array, weights: 
 def _is_at_kink(problem: Problem, candidate: Point, slope: sp.csr_array, weights: Array, most: float) -> bool:
     """Whether units at their kinks make a difference: beyond them is another piece, of which nothing is known."""
     embedded = problem.embedded
-    if all(not measured.network.is_piecewise_linear for measured in embedded.networks):
+    if not has_kinks_at(embedded, candidate.w):
         return False
     beyond = subtract(slope, slopes(embedded, candidate.w, on_at_kinks=False)).T @ weights
     return bool(np.abs(beyond).max(initial=0.0) > most)
