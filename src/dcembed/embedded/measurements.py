@@ -95,7 +95,7 @@ def slopes(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> sp.
 def _gradient(measured: MeasuredNetwork, w: Array, on_at_kinks: bool) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
     weights, inputs, _ = measured.direct
-    (swept,) = sweep(measured, w, [weights], on_at_kinks)
+    (swept,) = sweep(measured, w, [weights], on_at_kinks, with_heights=False)
     gradient: Array = swept.gradient + _sum_over_terms(measured, inputs)
     return gradient
 
@@ -179,10 +179,13 @@ class Swept:
     gradient: Array
 
 
-def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Array]], on_at_kinks: bool = True) -> list[Swept]:
+def sweep(
+    measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Array]], on_at_kinks: bool = True, with_heights: bool = True
+) -> list[Swept]:
     """One forward pass over all terms, and a backward pass for each component, given by its unit weights per direction.
 
-    A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all.
+    A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all. Without
+    heights those of terms that are passed through one by one stay zero.
     """
     plain = measured.plain
     network, terms, size = plain.network, plain.terms, plain.parts.num_parts
@@ -193,7 +196,8 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Sequence[Arr
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = [weight[direction] for weight in component]
-            np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
+            if with_heights:
+                np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
             np.add(total.gradient, backpropagate(network, active, weights, gather), out=total.gradient)
     if measured.collapsed is not None:
         _sweep_collapsed(measured.collapsed, w, components, on_at_kinks, swept)

@@ -150,8 +150,8 @@ def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[
     solver, embedded = replace(problem.solver, note=journal.log.note), problem.embedded
     role = f"master with {problem.subproblem.epigraph.num_columns} more columns"
     with (
-        _session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session,
-        _session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as alone,
+        kept_session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session,
+        kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as alone,
     ):
         master, host = Master(problem.subproblem, session), HostProblem(embedded, problem.box, alone)
         # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
@@ -162,7 +162,7 @@ def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[
 
 
 @contextmanager
-def _session(problem: Problem, role: str, solver: Solver, make: Callable[[], LastingSession]) -> Iterator[LastingSession]:
+def kept_session(problem: Problem, role: str, solver: Solver, make: Callable[[], LastingSession]) -> Iterator[LastingSession]:
     """A session, from the shelf if there is one."""
     if problem.shelf is None:
         with closing(make()) as session:

@@ -133,6 +133,9 @@ class LastingSession:
 
         One that belongs into another process is sent there when it is solved; many are not. A process begins meanwhile.
         """
+        if self._session is not None:
+            # It was opened before; where it belongs is decided when it is solved.
+            return
         if self._belongs_elsewhere():
             workers.prepare()
             return

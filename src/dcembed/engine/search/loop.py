@@ -20,15 +20,15 @@ from dcembed.engine.search.host_point import find_host_point, without_host_point
 from dcembed.engine.search.patience import heard
 from dcembed.engine.search.progress import Progress
 from dcembed.engine.start import run_start
-from dcembed.engine.workshop import Steps
+from dcembed.engine.workshop import Steps, kept_session
 from dcembed.program.derive import without_objective
 from dcembed.result import Status
-from dcembed.run.host import HostProblem, open_host
+from dcembed.run.host import HostProblem
 from dcembed.run.journal import Journal
 from dcembed.run.penalty import estimate_penalty
 from dcembed.run.space import Space
 from dcembed.run.starts import measure_start
-from dcembed.solvers.failover import Solver
+from dcembed.solvers.failover import LastingSession, Solver
 
 # Where others follow, a start is left after so many steps: most have settled by then, and a better basin is worth more than a polished
 # point. After so many starts the best, if it was left, is taken up again for as many steps as it has had; before the search ends, for as
@@ -97,12 +97,14 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
 @contextmanager
 def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     solver, options = replace(problem.solver, note=journal.log.note), problem.options
-    host = open_host(problem.embedded, problem.box, solver)
+    embedded = problem.embedded
     scout = Scout(
         Space(problem.embedded, problem.box), lambda: _for_corners(problem, journal), options.seed, options.feasibility_tol, journal.clock
     )
     given = tuple(map(problem.embedded.lower, journal.arguments.starts))
-    with closing(host.session), closing(scout):
+    with kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as session, closing(scout):
+        host = HostProblem(embedded, problem.box, session)
+        session.set_cost(embedded.host.cost, embedded.host.offset)
         yield Search(problem, journal, host, scout, given, open_columns(problem, journal, given))
 
 
