@@ -235,17 +235,24 @@ def is_active(preactivation: Array, on_at_kinks: bool) -> Array:
     return preactivation >= -KINK_TOL if on_at_kinks else preactivation > KINK_TOL
 
 
-def has_kinks_at(embedded: EmbeddedProgram, w: Array) -> bool:
-    """Whether a ReLU of some network is at its kink, to rounding; of terms that share their decisions nothing is said but that it may be."""
-    for measured in embedded.networks:
-        if measured.collapsed is not None:
-            return True
-        for chunk in chunks(measured.num_blocks, measured.network):
-            stages = measured.preactivations(w, chunk, measured.points(w, chunk))
-            pairs = zip(measured.network.activations, stages, strict=True)
-            if any(activation is RELU and bool((np.abs(stage) <= KINK_TOL).any()) for activation, stage in pairs):
-                return True
-    return False
+def are_on_one_piece(embedded: EmbeddedProgram, one: Array, other: Array) -> bool:
+    """Whether the networks are known to be one and the same affine function around two points: no unit is at a kink, and all agree.
+
+    Only of ReLU networks that are passed through term by term it is known.
+    """
+    return all(_is_on_one_piece(measured, one, other) for measured in embedded.networks) and embedded.concave is None
+
+
+def _is_on_one_piece(measured: MeasuredNetwork, one: Array, other: Array) -> bool:
+    network = measured.network
+    if measured.collapsed is not None or any(activation is not RELU for activation in network.activations):
+        return False
+    for chunk in chunks(measured.num_blocks, network):
+        first, second = (measured.preactivations(w, chunk, measured.points(w, chunk)) for w in (one, other))
+        for at_one, at_other in zip(first, second, strict=True):
+            if not (np.array_equal(at_one > 0, at_other > 0) and np.abs(at_other).min(initial=np.inf) > KINK_TOL):
+                return False
+    return True
 
 
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:

@@ -21,10 +21,13 @@ from dcembed.arrays import Array
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.embedding import AffineInputs, Embedding, read_embeddings
+from dcembed.embedded.measurements import slopes
+from dcembed.embedded.point import measure_point
 from dcembed.embedded.refresh import refresh, what_is_lost
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.shelf import Shelf
 from dcembed.engine.solve import report, run
+from dcembed.engine.tangent.curvature import bend
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.change import change
@@ -36,6 +39,7 @@ from dcembed.result import Result
 from dcembed.run.arguments import Arguments, read_options, read_starts
 from dcembed.run.clock import Clock, RunEnded
 from dcembed.run.journal import open_journal
+from dcembed.run.settling import settle
 
 
 def compile(
@@ -79,7 +83,15 @@ class _Kept:
 
 
 def _prepare(program: Program, embeddings: Sequence[Embedding], options: Options) -> _Kept:
-    return _Kept(build_problem(eliminate(program, embeddings, options.switches), options), options.switches)
+    problem = build_problem(eliminate(program, embeddings, options.switches), options)
+    embedded = problem.embedded
+    # Patterns and the like are found when they are first needed: that is now, and not in the first solve.
+    w = np.clip(np.zeros(embedded.host.num_columns), embedded.host.lb, embedded.host.ub)
+    embedded.gradients(slopes(embedded, w))
+    if (curve := bend(embedded, w, None)) is not None:
+        embedded.bent(curve.matrix)
+    settle(embedded, measure_point(embedded, w))
+    return _Kept(problem, options.switches)
 
 
 class CompiledProblem:

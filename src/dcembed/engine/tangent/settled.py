@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.measurements import has_kinks_at, slopes
+from dcembed.embedded.measurements import are_on_one_piece, slopes
 from dcembed.embedded.point import Point
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.tried import Tried
@@ -28,6 +28,8 @@ def is_settled(problem: Problem, tried: Tried) -> bool:
         return False
     if state.needs_slack or state.region.is_hit(candidate.w) or not _is_solution(problem, tried, candidate) or _has_cuts(problem, tried):
         return False
+    if are_on_one_piece(problem.embedded, state.point.w, candidate.w):
+        return True
     weights, slope = np.concatenate([[1.0], multipliers]), slopes(problem.embedded, candidate.w)
     most = problem.options.objective_tol * max(1.0, abs(candidate.objective))
     return _left_to_gain(tried, candidate, slope, weights) <= most and not _is_at_kink(problem, candidate, slope, weights, most)
@@ -63,7 +65,7 @@ def _left_to_gain(tried: Tried, candidate: Point, slope: sp.csr_array, weights: 
 def _is_at_kink(problem: Problem, candidate: Point, slope: sp.csr_array, weights: Array, most: float) -> bool:
     """Whether units at their kinks make a difference: beyond them is another piece, of which nothing is known."""
     embedded = problem.embedded
-    if not has_kinks_at(embedded, candidate.w):
+    if all(not measured.network.is_piecewise_linear for measured in embedded.networks):
         return False
     beyond = subtract(slope, slopes(embedded, candidate.w, on_at_kinks=False)).T @ weights
     return bool(np.abs(beyond).max(initial=0.0) > most)
