@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
@@ -28,6 +28,8 @@ from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.shelf import Shelf
 from dcembed.engine.solve import report, run
 from dcembed.engine.tangent.curvature import bend
+from dcembed.engine.tangent.problem import tangent_problem
+from dcembed.engine.workshop import open_solvers
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.change import change
@@ -82,15 +84,20 @@ class _Kept:
     with_switches: bool
 
 
-def _prepare(program: Program, embeddings: Sequence[Embedding], options: Options) -> _Kept:
+def _prepare(program: Program, embeddings: Sequence[Embedding], options: Options, shelf: Shelf) -> _Kept:
+    """Eliminate, and find and open now what would else be found and opened in the first solve: patterns of derivatives, and sessions."""
     problem = build_problem(eliminate(program, embeddings, options.switches), options)
     embedded = problem.embedded
-    # Patterns and the like are found when they are first needed: that is now, and not in the first solve.
     w = np.clip(np.zeros(embedded.host.num_columns), embedded.host.lb, embedded.host.ub)
     embedded.gradients(slopes(embedded, w))
     if (curve := bend(embedded, w, None)) is not None:
         embedded.bent(curve.matrix)
     settle(embedded, measure_point(embedded, w))
+    shelved = replace(problem, shelf=shelf)
+    with open_solvers(shelved, problem.solver), ExitStack() as inner:
+        if problem.has_tangents:
+            held = tangent_problem(shelved, w)
+            inner.enter_context(open_solvers(held, held.solver))
     return _Kept(problem, options.switches)
 
 
@@ -111,8 +118,8 @@ class CompiledProblem:
         self.program = program
         self._minimized = minimized(program)
         self._rebuilt: tuple[str, ...] = ()
-        self._kept: _Kept | None = _prepare(self._minimized, self.embeddings, self.options)
         self._shelf = Shelf()
+        self._kept: _Kept | None = _prepare(self._minimized, self.embeddings, self.options, self._shelf)
         self._is_busy = threading.Lock()
         self._is_closed = False
 

@@ -147,18 +147,23 @@ class Workshop:
 @contextmanager
 def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[Workshop]:
     """Solvers for a loop."""
-    solver, embedded = replace(problem.solver, note=journal.log.note), problem.embedded
-    role = f"master with {problem.subproblem.epigraph.num_columns} more columns"
+    with open_solvers(problem, replace(problem.solver, note=journal.log.note)) as (master, host):
+        yield Workshop(master, host, journal, steps)
+
+
+@contextmanager
+def open_solvers(problem: Problem, solver: Solver) -> Iterator[tuple[Master, HostProblem]]:
+    """The subproblem and the host inside a solver."""
+    embedded, role = problem.embedded, f"master with {problem.subproblem.epigraph.num_columns} more columns"
     with (
         kept_session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session,
         kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as alone,
     ):
-        master, host = Master(problem.subproblem, session), HostProblem(embedded, problem.box, alone)
         # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
-        master.open()
+        session.open()
         alone.open()
         alone.set_cost(embedded.host.cost, embedded.host.offset)
-        yield Workshop(master, host, journal, steps)
+        yield Master(problem.subproblem, session), HostProblem(embedded, problem.box, alone)
 
 
 @contextmanager
