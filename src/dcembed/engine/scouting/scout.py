@@ -61,7 +61,7 @@ class Scout:
     def __init__(self, space: Space, find_solver: Callable[[], Solver], seed: int, feasibility_tol: float, clock: Clock) -> None:
         self._space, self._feasibility_tol, self._clock = space, feasibility_tol, clock
         self._find_solver = find_solver
-        self._rng = np.random.default_rng(seed)
+        self._seed = seed
         self._pool = Pool()
         # What was heard since the pool was last asked for; a run that ends with its first start never asks.
         self._met: list[Array] = []
@@ -69,6 +69,10 @@ class Scout:
         self._queue: deque[Array] = deque()
         self._ends: deque[Array] = deque(maxlen=MEMORY)
         self._known: deque[Array] = deque(maxlen=MEMORY)
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self._seed)
 
     @cached_property
     def _corners(self) -> Corners:
@@ -86,8 +90,7 @@ class Scout:
 
     def hear_end(self, w: Array) -> None:
         """A start ended here: what is near by leads here too."""
-        place = self._space.places(w)
-        if not self._ends or far_from(place[None], self._space.places(np.array(self._ends)), SAME_PLACE)[0]:
+        if not self._ends or far_from(self._space.places(w)[None], self._space.places(np.array(self._ends)), SAME_PLACE)[0]:
             self._ends.append(w)
         self._known.append(w)
         self._remember(w)
