@@ -17,7 +17,7 @@ from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS, Region, runs_away
 from dcembed.engine.tangent.problem import tangent_problem
-from dcembed.engine.tangent.settled import is_settled
+from dcembed.engine.tangent.settled import Look, look
 from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
 from dcembed.engine.tangent.step import try_step
 from dcembed.engine.tangent.tried import Tried
@@ -52,13 +52,14 @@ def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
             return _end(problem, state, status)
         tried = try_step(problem, workshop, state)
         workshop.record("tangent", state.point, tried.candidate, tried.penalty, tried.solution)
-        if problem.options.search == "local" and is_settled(problem, tried):
+        looked = look(problem, tried) if problem.options.search == "local" else Look(False)
+        if looked.is_settled:
             return Walk(tried.state.best or state.point, tried.state.best, state.fruitful_radius, Status.LOCALLY_SOLVED)
         after: State | Status | None
         after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
         if not isinstance(after, State):
             return _end(problem, tried.state, after)
-        state = after
+        state = replace(after, slope=looked.slope) if after.point is tried.candidate else after
         if runs_away(state.point.w, problem.box):
             return _end(problem, state, Status.UNBOUNDED)
     return _end(problem, state, Status.ITERATION_LIMIT)

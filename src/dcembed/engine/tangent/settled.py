@@ -7,6 +7,8 @@ optimal. If no network bends between the point and the solution, the two models 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -14,6 +16,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.measurements import are_on_one_piece, slopes
 from dcembed.embedded.point import Point
 from dcembed.engine.problem import Problem
+from dcembed.engine.tangent.curvature import row_multipliers
 from dcembed.engine.tangent.tried import Tried
 from dcembed.sparse import subtract
 
@@ -21,18 +24,33 @@ from dcembed.sparse import subtract
 SMALL_SHARE = 1e-6
 
 
-def is_settled(problem: Problem, tried: Tried) -> bool:
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Whether a candidate is a local solution, and the gradients of all measurements there if they were needed to tell."""
+
+    is_settled: bool
+    slope: sp.csr_array | None = None
+
+
+def look(problem: Problem, tried: Tried) -> Look:
     """Whether the candidate is a feasible solution of its master inside the box, and nothing that counts is left to gain there."""
-    state, candidate, multipliers = tried.state, tried.candidate, tried.state.row_multipliers
-    if candidate is None or multipliers is None or not candidate.is_feasible(problem.options.feasibility_tol):
-        return False
-    if state.needs_slack or state.region.is_hit(candidate.w) or not _is_solution(problem, tried, candidate) or _has_cuts(problem, tried):
-        return False
-    if are_on_one_piece(problem.embedded, state.point.w, candidate.w):
-        return True
+    candidate, multipliers = tried.candidate, row_multipliers(problem, tried.solution)
+    if candidate is None or multipliers is None or not _is_inside(problem, tried, candidate):
+        return Look(False)
+    if are_on_one_piece(problem.embedded, tried.state.point.w, candidate.w):
+        return Look(True)
     weights, slope = np.concatenate([[1.0], multipliers]), slopes(problem.embedded, candidate.w)
     most = problem.options.objective_tol * max(1.0, abs(candidate.objective))
-    return _left_to_gain(tried, candidate, slope, weights) <= most and not _is_at_kink(problem, candidate, slope, weights, most)
+    is_best = _left_to_gain(tried, candidate, slope, weights) <= most and not _is_at_kink(problem, candidate, slope, weights, most)
+    return Look(is_best, slope)
+
+
+def _is_inside(problem: Problem, tried: Tried, candidate: Point) -> bool:
+    """Whether the candidate is feasible, and what the master says without slack, without earlier tangents and without the box."""
+    state = tried.state
+    if not candidate.is_feasible(problem.options.feasibility_tol) or state.needs_slack or state.region.is_hit(candidate.w):
+        return False
+    return _is_solution(problem, tried, candidate) and not _has_cuts(problem, tried)
 
 
 def _is_solution(problem: Problem, tried: Tried, candidate: Point) -> bool:
