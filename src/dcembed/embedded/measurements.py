@@ -192,7 +192,9 @@ def sweep(
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        values, active = _pass(plain, w, block, on_at_kinks)
+        stages, repeats = _pass(plain, w, block)
+        active = [each[repeats] for each in unit_slopes(network, stages, on_at_kinks)]
+        values = [each[repeats] for each in units(network, stages)] if with_heights else []
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = [weight[direction] for weight in component]
@@ -204,13 +206,15 @@ def sweep(
     return swept
 
 
-def _pass(measured: MeasuredNetwork, w: Array, block: Array, on_at_kinks: bool) -> tuple[list[Array], list[Array]]:
-    """Units and their slopes in each of these blocks; where most come several times, as all sides of all outputs do, each is passed through once."""
-    repeats = block.size >= FEW * measured.num_blocks
-    some: Array | slice = slice(None) if repeats else block
-    stages = measured.preactivations(w, some, measured.points(w, some))
-    values, active = units(measured.network, stages), unit_slopes(measured.network, stages, on_at_kinks)
-    return ([each[block] for each in values], [each[block] for each in active]) if repeats else (values, active)
+def _pass(measured: MeasuredNetwork, w: Array, block: Array) -> tuple[list[Array], Array | slice]:
+    """Pre-activations of these blocks, and where each of them is found there.
+
+    Where most blocks come several times, as with all sides of all outputs, all of them are passed through once.
+    """
+    everything = slice(None)
+    if block.size >= FEW * measured.num_blocks:
+        return measured.preactivations(w, everything, measured.points(w)), block
+    return measured.preactivations(w, block, measured.points(w, block)), everything
 
 
 def _sweep_collapsed(
