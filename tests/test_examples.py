@@ -13,6 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("train_"))
+# A controller has no time for proofs.
+WITHOUT_BOUND = ("mpc",)
 
 
 def assert_it_ends_well(printed, num_runs=1):
@@ -26,7 +28,10 @@ def assert_it_ends_well(printed, num_runs=1):
 def test_an_example_runs_and_ends_feasible(path):
     run = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=550, cwd=ROOT)
     assert run.returncode == 0, run.stderr
-    assert_it_ends_well(run.stdout)
+    if path.stem in WITHOUT_BOUND:
+        assert re.search(r"^Status +LOCALLY_SOLVED$", run.stdout, re.MULTILINE)
+    else:
+        assert_it_ends_well(run.stdout)
     for picture in re.findall(r"Picture: (\S+)", run.stdout):
         assert (ROOT / picture).stat().st_size > 20_000
 
@@ -54,10 +59,10 @@ def test_the_reactor_is_run_within_its_limits():
     assert result.objective > 1.0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/bounds.md"])
-def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, capsys):
+@pytest.mark.parametrize(("page", "number"), [("README.md", 2), ("docs/bounds.md", 2), ("docs/again_and_again.md", 1)])
+def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, number, capsys):
     codes = re.findall(r"```python\n([^`]*)```\n\n```text\n([^`]*)```", (ROOT / page).read_text())
-    assert len(codes) == 2
+    assert len(codes) == number
     names: dict[str, object] = {}
     for code, shown in codes:
         exec(compile(code, page, "exec"), names)

@@ -36,7 +36,7 @@ def test_an_unknown_option_is_an_error_that_suggests_the_right_one():
         ("time_limit", "60", "Options: time_limit='60' is not accepted. Give a number of seconds, at least 0."),
         ("time_limit", np.nan, "Options: time_limit=nan is not accepted."),
         ("max_iterations", 2.5, "Options: max_iterations=2.5 is not accepted. Give a whole number, at least 0."),
-        ("search", "forever", "Options: search='forever' is not accepted. Give one of 'patient', 'until-limit', 'converge'."),
+        ("search", "forever", "Options: search='forever' is not accepted. Give one of 'patient', 'until-limit', 'converge', 'local'."),
         (
             "search",
             "until-limit",

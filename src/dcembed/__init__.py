@@ -2,6 +2,7 @@
 
 from dcembed.crew import RayExecutor, Workers
 from dcembed.embedded import AffineInputs, Embedding, Verification, verify
+from dcembed.engine.compiled import CompiledProblem, compile
 from dcembed.engine.prove import prove
 from dcembed.engine.solve import solve
 from dcembed.errors import DcembedError
@@ -16,6 +17,7 @@ from dcembed.version import __version__
 
 __all__ = [
     "AffineInputs",
+    "CompiledProblem",
     "ConeConstraint",
     "DcembedError",
     "Embedding",
@@ -33,6 +35,7 @@ __all__ = [
     "Workers",
     "__version__",
     "build_mlp",
+    "compile",
     "load_network",
     "load_result",
     "prove",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMULATIONS = ("auto", "lazy", "shared", "two-path")
 DECOMPOSITIONS = ("auto", "local", "global")
-SEARCHES = ("patient", "until-limit", "converge")
+SEARCHES = ("patient", "until-limit", "converge", "local")
 
 PROOFS = (False, "auto", True)
 # A search that a proof follows has this share of the time limit, with prove=True and with prove="auto".
@@ -84,10 +84,11 @@ class Options:
         How long the run goes on with further starts. The starts that `solve` is given come first, then where the host alone is best,
         then good and different points of the host; the best point of all is returned. "patient" ends when nothing better was found
         in 20 starts and in twice the steps it took to find the best. "until-limit" goes on until the time limit, "converge" is one
-        pass of `max_starts` starts.
+        pass of `max_starts` starts. "local" is for solves again and again from a good start: one start, which ends as soon as the
+        tangents show a local solution, without the look around it that the others take.
     max_starts
-        Starts at most, those that `solve` is given included (these are all made); 1 is fastest. None is 5 for "converge", and no
-        limit otherwise.
+        Starts at most, those that `solve` is given included (these are all made); 1 is fastest. None is 5 for "converge", 1 for
+        "local", and no limit otherwise.
     formulation
         How the kept convex component is held: "lazy" (one column and tangent cuts), "shared" (the paper's, one column per hidden
         unit), "two-path" (its ablation). "auto" is "lazy".
@@ -222,7 +223,7 @@ class Options:
     @property
     def num_starts(self) -> int | None:
         """Starts at most, None for no limit."""
-        return NUM_STARTS if self.max_starts is None and self.search == "converge" else self.max_starts
+        return {"converge": NUM_STARTS, "local": 1}.get(self.search) if self.max_starts is None else self.max_starts
 
     @property
     def search_seconds(self) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.verify import NO_POINT, Verification, Violation, verify
+from dcembed.embedded.verify import NO_POINT, Verification, Violation, measure, verify
 from dcembed.gap import relative_gap, show_gap
 from dcembed.program.program import Program
 from dcembed.saving.archive import check_target, write_archive
@@ -309,7 +309,7 @@ def build_result(
     **rest: Any,
 ) -> Result:
     """A result whose objective and violation are measured here, from the problem alone; without a `bound` none is known."""
-    measured = verify(program, embeddings, x) if x is not None else None
+    measured = measure(program, embeddings, x) if x is not None else None
     violation = measured.violation if measured else np.inf
     if status is Status.OPTIMAL and not violation <= feasibility_tol:
         # A solver's proof is about another problem than the user's if its point is not feasible there.

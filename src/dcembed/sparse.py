@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -89,6 +90,33 @@ def scale_rows(matrix: sp.csr_array, factors: Array) -> sp.csr_array:
 def add(one: sp.csr_array, other: sp.csr_array) -> sp.csr_array:
     """The sum of two matrices; the other one where one has no entries."""
     return other if one.nnz == 0 else one if other.nnz == 0 else sp.csr_array(one + other)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """Where the sum of two matrices has its entries, and where those of each go: found once for matrices that keep their places."""
+
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+    one: Array
+    other: Array
+
+    def add(self, one: Array, other: Array) -> sp.csr_array:
+        """The sum, from the entries of both."""
+        data = np.zeros(self.indices.size)
+        data[self.one] = one
+        data[self.other] += other
+        return compressed(data, self.indices, self.indptr, self.shape)
+
+
+def plan_sum(one: sp.csr_array, other: sp.csr_array) -> Sum:
+    """The places of the sum of two matrices of the same shape."""
+    keys = [row_numbers(matrix) * matrix.shape[1] + matrix.indices for matrix in (one, other)]
+    filled, place = np.unique(np.concatenate(keys), return_inverse=True)
+    row, column = np.divmod(filled, one.shape[1])
+    first, second = np.split(place.reshape(-1), [one.nnz])
+    return Sum(column.astype(np.int32), np.searchsorted(row, np.arange(one.shape[0] + 1)).astype(np.int32), one.shape, first, second)
 
 
 def same_places(one: sp.csr_array, other: sp.csr_array) -> bool:

@@ -53,7 +53,7 @@ def space_of(program: Program, embedding: Embedding) -> Space:
 def scout_of(space: Space, seed: int = 0) -> Scout:
     solver = Solver(choose_backend(space.host.problem_class), SessionOptions())
     problem = build_problem(space.embedded, Options(seed=seed, verbose=False))
-    return Scout(Shared(problem), solver, Crew(), Clock(np.inf))
+    return Scout(Shared(problem), lambda: solver, Crew(), Clock(np.inf))
 
 
 def starts_of(space: Space, number: int, seed: int = 0) -> list[np.ndarray]:

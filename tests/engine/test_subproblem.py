@@ -20,7 +20,7 @@ from dcembed.errors import MissingBoundError
 from dcembed.run.penalty import Penalty
 from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus
 from dcembed.solvers.base import Backend
-from dcembed.solvers.failover import Solver
+from dcembed.solvers.failover import LastingSession, Solver
 from problems import quiet
 
 
@@ -54,7 +54,7 @@ def subproblem_at(program, embedding, w, tau=10.0):
         "recorder", "numpy", "", frozenset({"LP", "MILP"}), False, False, lambda *a: opened.append(Recorder(*a)) or opened[0]
     )
     problem = build_problem(eliminate(program, [embedding]), quiet(formulation="shared"))
-    master = Master(problem.subproblem, Solver(recorder, SessionOptions()))
+    master = Master(problem.subproblem, LastingSession(fixed_program(problem.subproblem), Solver(recorder, SessionOptions())))
     master.open()
     majorant = majorize(*problem.kept_affine, linearize(problem.embedded, np.asarray(w, dtype=float)), problem.reach)
     master.write(majorant, Penalty(tau, 10.0, 1e6), problem.host_box)

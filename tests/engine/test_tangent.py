@@ -286,7 +286,7 @@ def test_masters_have_slacks_only_where_the_tangents_cannot_be_kept(monkeypatch)
     monkeypatch.setattr(
         workshop.Master,
         "write",
-        lambda self, majorant, penalty, box, pool: written.append(penalty.is_hard) or write(self, majorant, penalty, box, pool),
+        lambda self, majorant, penalty, *rest: written.append(penalty.is_hard) or write(self, majorant, penalty, *rest),
     )
     monkeypatch.setattr("dcembed.engine.tangent.state.FIRST_RADIUS", 1e-3)
     network = build_mlp([[[1.0]], [[1.0]]], [[1.0], [0.0]])
@@ -300,16 +300,17 @@ def test_masters_have_slacks_only_where_the_tangents_cannot_be_kept(monkeypatch)
         assert result.history[0].kind == "tangent"
 
 
-def test_a_combination_outside_of_the_host_comes_inside_whatever_its_merit_says():
+def test_a_start_outside_of_the_host_comes_inside_whatever_its_merit_says():
     program, embedding = continuous_problem("linear")
     embedded = eliminate(program, [embedding])
     problem = build_problem(embedded, quiet())
     outside, inside = measure_point(embedded, np.ones(2)), measure_point(embedded, np.zeros(2))
-    assert begin(problem, outside, 1.0, is_combined=True).is_outside
-    assert not begin(problem, inside, 1.0, is_combined=True).is_outside
-    # Other starts keep what they have: a point that all but holds is not given up for its rounding.
+    assert begin(problem, outside, 1.0, is_given=True).is_outside
+    assert not begin(problem, inside, 1.0, is_given=True).is_outside
+    # Points that were walked to keep what they have: one that all but holds is not given up for its rounding.
     assert not begin(problem, outside, 1.0).is_outside
-    for is_combined, reached in ((True, inside), (False, outside)):
-        state = begin(problem, outside, 1.0, is_combined)
-        tried = Tried(Solution(SolveStatus.OPTIMAL, inside.w), inside, Penalty(1.0, 10.0, 1e6), promise=1.0, improvement=-5.0, state=state)
+    for is_given, reached in ((True, inside), (False, outside)):
+        state = begin(problem, outside, 1.0, is_given)
+        solution, penalty = Solution(SolveStatus.OPTIMAL, inside.w), Penalty(1.0, 10.0, 1e6)
+        tried = Tried(solution, inside, penalty, promise=1.0, improvement=-5.0, state=state, model=None)
         assert loop._advance(tried, inside).point is reached

@@ -119,3 +119,23 @@ def test_with_very_many_restrictions_the_master_keeps_the_size_of_the_host(monke
     monkeypatch.setattr(memory, "MAX_RESTRICTIONS", 0)
     other = Majorant(sp.csr_array(2 * slopes(embedded, np.ones(2))), np.zeros(num_measurements(embedded)), None)
     assert build_model([other], tangents_at(embedded, np.zeros(2)), embedded.restrictions, np.zeros(2), BOX).measurement.size == 0
+
+
+def test_earlier_tangents_of_an_equality_are_not_kept():
+    # The second column is the prediction and a share of the first: from both sides, two tangents would leave but the points where they meet.
+    network = random_mlp(2, (1, 8, 1))
+    program = Program(
+        cost=[1.0, 0.0, 0.0],
+        rows=[[0.5, -1.0, 1.0], [1.0, 0.0, 1.0]],
+        row_lb=[0.0, -np.inf],
+        row_ub=[0.0, 2.0],
+        lb=[-1, -9, -np.inf],
+        ub=[1, 9, np.inf],
+    )
+    embedded = eliminate(program, [Embedding(network, [0], [2])])
+    earlier = [tangents_at(embedded, np.array([x, 0.0])) for x in (-0.9, 0.9)]
+    w = np.array([0.1, 0.0])
+    built = build_model(earlier, tangents_at(embedded, w), embedded.restrictions, w, Box(np.array([-1.0, -9.0]), np.array([1.0, 9.0])))
+    sides = np.concatenate(embedded.restrictions.sides)
+    assert sides.size == 2
+    assert not np.isin(built.measurement - 1, sides).any()

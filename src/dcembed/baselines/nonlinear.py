@@ -20,7 +20,7 @@ from dcembed.baselines.oracle import Oracle
 from dcembed.embedded.curvature import curvature
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.program.balls import quadratic_forms
-from dcembed.program.derive import derive
+from dcembed.program.derive import derive, revalue
 from dcembed.program.program import Program
 
 
@@ -75,6 +75,10 @@ class NonlinearProgram:
         self.upper = np.concatenate([self._host.row_ub, np.full(head_lb.size, np.inf), self._quadratics.ub, rhs])
         self._prepare_jacobian(restrictions.num_restrictions)
         self._prepare_hessian()
+
+    def change_objective(self, cost: Array, offset: float) -> None:
+        """Another linear objective, over the columns of the host."""
+        self._host = revalue(self._host, cost=cost, offset=offset)
 
     @property
     def num_rows(self) -> int:

@@ -32,8 +32,15 @@ def curvature(embedded: EmbeddedProgram, w: Array, weights: Array, shape: Callab
     shape
         What is made of the Hessians (k, n_in, n_in) of the evaluations before they are added up.
     """
-    blocks = [shape(hessians(measured.network, measured.points(w), _on_outputs(measured, weights))) for measured in embedded.curved]
+    blocks = [_hessians(measured, w, _on_outputs(measured, weights), shape) for measured in embedded.curved]
     return embedded.curvature_pattern.gather(blocks)
+
+
+def _hessians(measured: MeasuredNetwork, w: Array, weights: Array, shape: Callable[[Array], Array]) -> Array:
+    """Of all blocks with these weights of their predictions (k, n_out); where nothing has a weight, as before the first multipliers, zero."""
+    if not weights.any():
+        return np.zeros((measured.num_blocks, measured.network.num_inputs, measured.network.num_inputs))
+    return shape(hessians(measured.network, measured.points(w), weights))
 
 
 def _on_outputs(measured: MeasuredNetwork, weights: Array) -> Array:

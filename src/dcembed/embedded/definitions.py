@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs
 from dcembed.embedded.grouping import outside
+from dcembed.embedded.origin import Substitution
 from dcembed.program.derive import add_rows, derive, keep_rows, with_indicator_rows
 from dcembed.program.program import IndicatorRows, Program
 from dcembed.sparse import empty_rows
@@ -21,11 +22,15 @@ from dcembed.sparse import empty_rows
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    """w[columns] = matrix @ w + constant, where `matrix` (d, n) has coefficients on predictions only."""
+    """w[columns] = matrix @ w + constant, where `matrix` (d, n) has coefficients on predictions only.
+
+    `pivot` has the coefficients of the columns in the rows that define them.
+    """
 
     columns: Array
     matrix: sp.csr_array
     constant: Array
+    pivot: Array
 
     def apply(self, w: Array) -> Array:
         """w with the defined columns set."""
@@ -54,21 +59,21 @@ def find_definitions(program: Program, predictions: Array, inputs: list[AffineIn
     # A column that two rows define is substituted once; the other row stays a row.
     columns, first = np.unique(rows.indices[candidate], return_index=True)
     if columns.size == 0:
-        return Definitions(columns, empty_rows(0, n), np.zeros(0)), columns
+        return Definitions(columns, empty_rows(0, n), np.zeros(0), np.zeros(0)), columns
     candidate = candidate[first]
     used, pivot = row_of[candidate], rows.data[candidate]
     unit = sp.csr_array((pivot, (np.arange(columns.size), columns)), shape=(columns.size, n))
     scale = sp.diags_array(-1.0 / pivot, format="csr")
     matrix = sp.csr_array(scale @ (rows[used] - unit))
     matrix.eliminate_zeros()
-    return Definitions(columns, matrix, program.row_ub[used] / pivot), used
+    return Definitions(columns, matrix, program.row_ub[used] / pivot, pivot), used
 
 
-def substitute(program: Program, definitions: Definitions, used: Array) -> Program:
-    """The program without the defined columns (they stay as columns that nothing uses) and without the rows that define them."""
+def substitute(program: Program, definitions: Definitions, used: Array) -> tuple[Program, Substitution | None]:
+    """The program without the defined columns (they stay as columns that nothing uses) and without the rows that define them; and how."""
     columns = definitions.columns
     if columns.size == 0:
-        return program
+        return program, None
     n = program.num_columns
     keep = np.ones(n)
     keep[columns] = 0.0
@@ -78,26 +83,21 @@ def substitute(program: Program, definitions: Definitions, used: Array) -> Progr
     shift[columns] = definitions.constant
 
     rows = outside(program.num_rows, used)
-    moved = program.rows[rows] @ shift
     bounded = np.isfinite(program.lb[columns]) | np.isfinite(program.ub[columns])
     limited = columns[bounded]
-    lb, ub = program.lb.copy(), program.ub.copy()
-    lb[columns], ub[columns] = -np.inf, np.inf
     others = keep_rows(program, rows)
+    substitution = Substitution(columns, used, definitions.pivot, transform, others.rows, rows, limited)
     substituted = derive(
         others,
-        cost=transform.T @ program.cost,
-        offset=program.offset + float(program.cost @ shift),
         rows=sp.csr_array(others.rows @ transform),
-        row_lb=others.row_lb - moved,
-        row_ub=others.row_ub - moved,
-        lb=lb,
-        ub=ub,
     )
     substituted = with_indicator_rows(substituted, _moved(program.indicator_rows, transform, shift))
     # What bounded a defined column restricts its definition.
-    bounds = program.lb[limited] - shift[limited], program.ub[limited] - shift[limited]
-    return add_rows(substituted, definitions.matrix[bounded], *bounds, [program.column_label(int(j)) for j in limited])
+    labels = [program.column_label(int(j)) for j in limited]
+    extended = add_rows(substituted, definitions.matrix[bounded], program.lb[limited], program.ub[limited], labels)
+    numbers = substitution.apply(program)
+    names = ("cost", "offset", "row_lb", "row_ub", "lb", "ub")
+    return derive(extended, **{name: getattr(numbers, name) for name in names}), substitution
 
 
 def _moved(rows: IndicatorRows, transform: sp.csr_array, shift: Array) -> IndicatorRows:

@@ -25,6 +25,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.grouping import distinct, distinct_pairs, outside
 from dcembed.embedded.measured_network import MeasuredNetwork, Parts, Terms
+from dcembed.embedded.origin import Origin
 from dcembed.embedded.switches import read_switches, unread
 from dcembed.embedded.windows import add_windows
 from dcembed.network.bounds import go_on
@@ -55,14 +56,15 @@ def eliminate(
         stays[0] = True
         definitions, defining, kept = _find_kept(program, inputs, outputs[~stays])
     gone = outputs[~stays]
-    plain = substitute(program, definitions, defining)
+    plain, substitution = substitute(program, definitions, defining)
     switched = read_switches(plain, embeddings, gone, check) if with_switches else unread(plain)
     plain = switched.program
     # Coefficients on column j become coefficients on prediction p where select[j, p] = 1.
     select = _select(gone, np.flatnonzero(~stays), n, outputs.size)
 
-    rows = _neural_rows(plain, stacked(plain.indicator_rows, switched.indicators), outputs, stays, select)
-    restrictions, coefficients = _one_sided(rows, kept)
+    indicators = stacked(plain.indicator_rows, switched.indicators)
+    rows = _neural_rows(plain, indicators, outputs, stays, select)
+    restrictions, coefficients, (upper, lower) = _one_sided(rows, kept)
     in_objective = np.zeros(outputs.size)
     in_objective[~stays] = plain.cost[gone]
     measured = above(_one_row(in_objective), coefficients)
@@ -79,6 +81,17 @@ def eliminate(
         linked=_places(outputs[stays], kept, n),
         definitions=definitions,
         num_switches=switched.num_read,
+        origin=Origin(
+            substitution=substitution,
+            gone=gone,
+            plain=np.setdiff1d(np.arange(plain.num_rows), rows.touched),
+            neural=rows.touched,
+            bounded=rows.bounded,
+            conditional=(indicators.lb[rows.conditional], indicators.ub[rows.conditional]),
+            num_linked=int(stays.sum()),
+            upper=upper,
+            lower=lower,
+        ),
     )
     balanced = balance(embedded)
     return add_windows(balanced, check) if with_switches else balanced
@@ -112,8 +125,14 @@ def _must_stay(program: Program, inputs: list[AffineInputs], outputs: Array) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Two-sided neural rows over all columns: lb <= linear @ w + coefficients @ predictions <= ub."""
+    """Two-sided neural rows over all columns: lb <= linear @ w + coefficients @ predictions <= ub.
 
+    They are `touched` rows of the program, then bounds of `bounded` columns, then `conditional` indicators, then equalities.
+    """
+
+    touched: Array
+    bounded: Array
+    conditional: Array
     linear: sp.csr_array
     coefficients: sp.csr_array
     lb: Array
@@ -151,6 +170,9 @@ def _neural_rows(program: Program, indicators: IndicatorRows, outputs: Array, st
     none[before : before + conditional.size] = indicators.column[conditional]
     value[before : before + conditional.size] = indicators.value[conditional]
     return _Rows(
+        touched=touched,
+        bounded=bounded,
+        conditional=conditional,
         linear=linear,
         coefficients=coefficients,
         lb=np.concatenate([program.row_lb[touched], program.lb[bounded], indicators.lb[conditional], zeros]),
@@ -182,8 +204,8 @@ def _touches(rows: sp.csr_array, columns: Array) -> Array:
     return np.bincount(row_numbers(rows)[used], minlength=rows.shape[0]) > 0
 
 
-def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array]:
-    """Restrictions over the kept columns and their coefficients on the predictions."""
+def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array, tuple[Array, Array]]:
+    """Restrictions over the kept columns, their coefficients on the predictions, and the rows whose upper and lower sides they are."""
     upper, lower = np.flatnonzero(np.isfinite(rows.ub)), np.flatnonzero(np.isfinite(rows.lb))
     source = np.concatenate([upper, lower])
     sign = np.concatenate([np.ones(upper.size), -np.ones(lower.size)])
@@ -197,7 +219,7 @@ def _one_sided(rows: _Rows, kept: Array) -> tuple[Restrictions, sp.csr_array]:
         indicator=np.where(rows.indicator[source] < 0, -1, np.searchsorted(kept, rows.indicator[source])),
         indicator_value=rows.indicator_value[source],
     )
-    return restrictions, scale_rows(take_rows(rows.coefficients, source), sign)
+    return restrictions, scale_rows(take_rows(rows.coefficients, source), sign), (upper, lower)
 
 
 def _host(program: Program, kept: Array, gone: Array) -> Program:

@@ -14,12 +14,13 @@ from dcembed.embedded.definitions import Definitions
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.grouping import inside
 from dcembed.embedded.measured_network import MeasuredNetwork, adder
+from dcembed.embedded.origin import Origin
 from dcembed.embedded.patterns import Pattern, curvature_pattern, num_pairs, slope_pattern
 from dcembed.embedded.prediction_bounds import bound_predictions
 from dcembed.network.network import evaluate
 from dcembed.program.derive import add_rows, derive
 from dcembed.program.program import Program
-from dcembed.sparse import empty_rows
+from dcembed.sparse import Sum, above, add, compressed, empty_rows, plan_sum, rows_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,13 @@ class Restrictions:
         """Slacks of all restrictions; the two sides of an equality share one."""
         return int(self.slack.max()) + 1 if self.slack.size else 0
 
+    @cached_property
+    def sides(self) -> tuple[Array, Array]:
+        """Numbers of the upper sides of all equalities, and of the lower sides beside them; they share their slacks."""
+        order = np.argsort(self.slack, kind="stable")
+        shares = np.flatnonzero(np.diff(self.slack[order]) == 0)
+        return order[shares], order[shares + 1]
+
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedProgram:
@@ -83,6 +91,8 @@ class EmbeddedProgram:
         How many rows of `program` were read as indicators.
     num_implied
         How many rows, the last ones of `host`, say what neural rows behind a binary imply.
+    origin
+        Where its numbers come from; None where that is not known.
     """
 
     program: Program
@@ -96,6 +106,7 @@ class EmbeddedProgram:
     definitions: Definitions
     num_switches: int = 0
     num_implied: int = 0
+    origin: Origin | None = None
 
     @cached_property
     def input_columns(self) -> Array:
@@ -149,6 +160,34 @@ class EmbeddedProgram:
         """Where the gradients of the networks have entries in the measurements."""
         return slope_pattern(self.networks, (self.restrictions.num_restrictions + 1, self.host.num_columns))
 
+    def gradients(self, slope: sp.csr_array) -> sp.csr_array:
+        """Gradients of all restrictions, shape (s, n), given those of the networks in all measurements (s + 1, n)."""
+        of_networks = rows_from(slope, 1)
+        if slope.indices is not self.slope_pattern.indices:
+            return add(self.restrictions.linear, of_networks)
+        return self._gradient_sum.add(self.restrictions.linear.data, of_networks.data)
+
+    @cached_property
+    def _gradient_sum(self) -> Sum:
+        pattern = self.slope_pattern
+        slope = compressed(np.zeros(pattern.indices.size), pattern.indices, pattern.indptr, pattern.shape)
+        return plan_sum(self.restrictions.linear, rows_from(slope, 1))
+
+    def bent(self, curvature: sp.csr_array) -> sp.csr_array:
+        """The quadratic objective of the host and the curvature of the networks, shape (n, n)."""
+        if self.host.quadratic is None:
+            return curvature
+        if curvature.indices is not self.curvature_pattern.indices:
+            return sp.csr_array(self.host.quadratic + curvature)
+        return self._bent_sum.add(self.host.quadratic.data, curvature.data)
+
+    @cached_property
+    def _bent_sum(self) -> Sum:
+        pattern = self.curvature_pattern
+        return plan_sum(
+            sp.csr_array(self.host.quadratic), compressed(np.zeros(pattern.indices.size), pattern.indices, pattern.indptr, pattern.shape)
+        )
+
     @cached_property
     def curved(self) -> tuple[MeasuredNetwork, ...]:
         """Networks that are not piecewise linear."""
@@ -163,6 +202,16 @@ class EmbeddedProgram:
     def num_curvature_terms(self) -> int:
         """What the Hessian of the curved networks is added up from."""
         return sum(map(num_pairs, self.curved))
+
+    @cached_property
+    def all_rows(self) -> sp.csr_array:
+        """The linear parts of all restrictions above the rows of the host."""
+        return above(self.restrictions.linear, self.host.rows)
+
+    @cached_property
+    def row_uses(self) -> Array:
+        """How many of all rows each column is in, shape (n,)."""
+        return np.bincount(self.all_rows.indices, minlength=self.host.num_columns)
 
     @cached_property
     def movable(self) -> Array:

@@ -109,6 +109,15 @@ class Embedding:
         """k, the size of the batch."""
         return int(self.outputs.shape[0])
 
+    def with_offset(self, offset: Array) -> Embedding:
+        """The same with other constants in its inputs, shape (k, n_in); these are `AffineInputs`."""
+        if not isinstance(self.inputs, AffineInputs):
+            raise TypeError("Inputs that are columns have no constants.")
+        inputs, changed = AffineInputs.__new__(AffineInputs), Embedding.__new__(Embedding)
+        set_fields(inputs, coefficients=self.inputs.coefficients, offset=offset)
+        set_fields(changed, network=self.network, inputs=inputs, outputs=self.outputs)
+        return changed
+
     def affine_inputs(self, num_columns: int) -> AffineInputs:
         """The inputs as an affine map of all columns."""
         if isinstance(self.inputs, AffineInputs):

@@ -26,6 +26,9 @@ from dcembed.program.derive import widened
 from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
 
+# Terms for each block from which on blocks are passed through before they are given to their terms.
+FEW = 2
+
 
 @dataclass(frozen=True, eq=False)
 class Tangents:
@@ -84,15 +87,15 @@ def begin_tangents(embedded: EmbeddedProgram, w: Array) -> tuple[Array, sp.csr_a
     return height, widened(sp.csr_array((embedded.concave @ w)[None]), size, w.size)
 
 
-def slopes(embedded: EmbeddedProgram, w: Array) -> sp.csr_array:
+def slopes(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> sp.csr_array:
     """Gradients of the network part of every measurement on the linear piece at w, shape (s + 1, n)."""
-    slope = embedded.slope_pattern.gather([_gradient(measured, w) for measured in embedded.networks])
+    slope = embedded.slope_pattern.gather([_gradient(measured, w, on_at_kinks) for measured in embedded.networks])
     return slope if embedded.concave is None else sp.csr_array(slope - begin_tangents(embedded, w)[1])
 
 
-def _gradient(measured: MeasuredNetwork, w: Array) -> Array:
+def _gradient(measured: MeasuredNetwork, w: Array, on_at_kinks: bool) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
-    (swept,) = sweep(measured, w, [measured.direct_weights])
+    (swept,) = sweep(measured, w, [measured.direct_weights], on_at_kinks, with_heights=False)
     gradient: Array = swept.gradient + _sum_over_terms(measured, measured.direct_slope)
     return gradient
 
@@ -185,10 +188,13 @@ def by_direction(weights: Sequence[Array]) -> Component:
     return lambda directions: [weight[directions] for weight in weights]
 
 
-def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Component], on_at_kinks: bool = True) -> list[Swept]:
+def sweep(
+    measured: MeasuredNetwork, w: Array, components: Sequence[Component], on_at_kinks: bool = True, with_heights: bool = True
+) -> list[Swept]:
     """One forward pass over all terms, and a backward pass for each component, given by its unit weights per direction.
 
-    A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all.
+    A unit at its kink counts as active by default: at the origin of a network without biases the other choice has no slope at all. Without
+    heights those of terms that are passed through one by one stay zero.
     """
     plain = measured.plain
     network, terms, size = plain.network, plain.terms, plain.parts.num_parts
@@ -196,16 +202,29 @@ def sweep(measured: MeasuredNetwork, w: Array, components: Sequence[Component], 
     moved = plain.moved(w)
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages = plain.preactivations(moved, block, plain.inputs(moved, block))
-        values, active = units(network, stages), unit_slopes(network, stages, on_at_kinks)
+        stages, repeats = _pass(plain, moved, block)
+        active = [each[repeats] for each in unit_slopes(network, stages, on_at_kinks)]
+        values = [each[repeats] for each in units(network, stages)] if with_heights else []
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = component(direction)
-            np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
+            if with_heights:
+                np.add(total.height, gather @ _weigh(weights, values, block.size), out=total.height)
             np.add(total.gradient, backpropagate(network, active, weights, gather), out=total.gradient)
     if measured.collapsed is not None:
         _sweep_collapsed(measured.collapsed, w, components, on_at_kinks, swept)
     return swept
+
+
+def _pass(measured: MeasuredNetwork, moved: Array, block: Array) -> tuple[list[Array], Array | slice]:
+    """Pre-activations of these blocks, and where each of them is found there.
+
+    Where most blocks come several times, as with all sides of all outputs, all of them are passed through once.
+    """
+    everything = slice(None)
+    if block.size >= FEW * measured.num_blocks:
+        return measured.preactivations(moved, everything, measured.inputs(moved, everything)), block
+    return measured.preactivations(moved, block, measured.inputs(moved, block)), everything
 
 
 def _sweep_collapsed(collapsed: Collapsed, w: Array, components: Sequence[Component], on_at_kinks: bool, swept: Sequence[Swept]) -> None:
@@ -227,6 +246,26 @@ def unit_slopes(network: Network, preactivation: Sequence[Array], on_at_kinks: b
 def is_active(preactivation: Array, on_at_kinks: bool) -> Array:
     """Which units count as active, those at a kink (to rounding) one way or the other."""
     return preactivation >= -KINK_TOL if on_at_kinks else preactivation > KINK_TOL
+
+
+def are_on_one_piece(embedded: EmbeddedProgram, one: Array, other: Array) -> bool:
+    """Whether the networks are known to be one and the same affine function around two points: no unit is at a kink, and all agree.
+
+    Only of ReLU networks that are passed through term by term it is known.
+    """
+    return all(_is_on_one_piece(measured, one, other) for measured in embedded.networks) and embedded.concave is None
+
+
+def _is_on_one_piece(measured: MeasuredNetwork, one: Array, other: Array) -> bool:
+    network = measured.network
+    if measured.collapsed is not None or any(activation is not RELU for activation in network.activations):
+        return False
+    for chunk in chunks(measured.num_blocks, network):
+        first, second = (measured.preactivations(w, chunk, measured.points(w, chunk)) for w in (one, other))
+        for at_one, at_other in zip(first, second, strict=True):
+            if not (np.array_equal(at_one > 0, at_other > 0) and np.abs(at_other).min(initial=np.inf) > KINK_TOL):
+                return False
+    return True
 
 
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:

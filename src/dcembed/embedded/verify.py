@@ -85,6 +85,11 @@ def verify(program: Program, embeddings: Sequence[Embedding] | Embedding, w: Arr
     n = program.num_columns
     if w.shape != (n,):
         raise InputError(f"verify: the point has shape {w.shape} but the program has {n} columns: expected ({n},).")
+    return measure(program, embeddings, w)
+
+
+def measure(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verification:
+    """What `verify` does, for a problem and a point that have been checked already."""
     # Infinite entries make NaN of a difference; that is measured as infinite, not warned about.
     with np.errstate(invalid="ignore"):
         objective, excess = program.objective(w), _excess(program, w)

@@ -12,15 +12,18 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.embedded.blocks import Blocks, find_blocks
 from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.embedded.epigraph import Epigraph
 from dcembed.embedded.lazy_epigraph import build_lazy
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import input_box, kept_affine, largest_kept
 from dcembed.embedded.room import require_room_for_tangents
 from dcembed.embedded.shared_epigraph import build_shared
 from dcembed.embedded.two_path_epigraph import build_two_path
+from dcembed.engine.shelf import Shelf
 from dcembed.engine.subproblem import Reach, Subproblem
 from dcembed.errors import InputError
 from dcembed.options import Options
+from dcembed.program.derive import have_same_bounds
 from dcembed.program.indicators import missing_bound
 from dcembed.program.tightening import Box, tighten
 from dcembed.solvers import choose_backend
@@ -55,6 +58,12 @@ class Problem:
         What the problem falls into; None where it does not, or where that is not to be used.
     is_narrow
         Whether most integers are held, around a point: masters with exact units come first then, since they are often all of it.
+    given
+        The settings as they were before every "auto" was decided.
+    is_whole
+        Whether there was time for all of `box`.
+    shelf
+        Where sessions come from and go to; None where each is opened and closed.
     """
 
     embedded: EmbeddedProgram
@@ -64,6 +73,13 @@ class Problem:
     solver: Solver
     blocks: Blocks | None = None
     is_narrow: bool = False
+    given: Options | None = None
+    is_whole: bool = True
+    shelf: Shelf | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """The problem as it is sent to others: sessions stay here."""
+        return {**vars(self), "shelf": None, "given": None}
 
     @cached_property
     def kept_affine(self) -> tuple[sp.csr_array, Array]:
@@ -111,31 +127,65 @@ def solver_for(problem: Problem, problem_class: str) -> Solver:
     return problem.solver if backend.name == current.name else problem.solver.moved_to(backend)
 
 
-def build_problem(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False) -> Problem:
+def build_problem(
+    embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool] = lambda: False, known: Problem | None = None
+) -> Problem:
     """Decide what is open and compute what starts share; bounds are made no tighter as soon as `is_over()`.
 
+    `known` is the problem of the same structure with other numbers, if there is one: what follows from the structure is taken from it.
     InputError where tangents, or what the options ask for, would take more memory than there may be.
     """
-    require_room_for_tangents(embedded)
-    chosen = replace(_choose(options, embedded), callback=None, stop=None, executor=None, checkpoint=None)
+    if known is None:
+        require_room_for_tangents(embedded)
+    chosen = known.options if known is not None and known.given is options else _plain(_choose(options, embedded))
     problem = Problem(
         embedded=embedded,
         options=chosen,
-        subproblem=Subproblem(embedded, FORMULATIONS[chosen.formulation](embedded)),
-        box=tighten(embedded.bounded_host, is_over),
+        given=options,
+        subproblem=Subproblem(embedded, _epigraph(embedded, chosen, known)),
+        box=_box(embedded, chosen, is_over, known),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
             SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
         ),
     )
-    if is_over():
+    problem = replace(problem, is_whole=not is_over())
+    if not problem.is_whole:
         # Bounds that rows imply may not have been found, and nothing will be solved that needs them.
         return problem
     if problem.has_switched_rows:
         _check_reach(problem)
-    if problem.has_tangents and chosen.columns:
-        return replace(problem, blocks=find_blocks(embedded))
-    return problem
+    if not (problem.has_tangents and chosen.columns):
+        return problem
+    looked_for = known is not None and known.has_tangents and known.options.columns
+    return replace(problem, blocks=known.blocks if known is not None and looked_for else find_blocks(embedded))
+
+
+def _plain(options: Options) -> Options:
+    """The options without what is the journal's to call, to hear and to write."""
+    return replace(options, callback=None, stop=None, executor=None, checkpoint=None)
+
+
+def _epigraph(embedded: EmbeddedProgram, options: Options, known: Problem | None) -> Epigraph:
+    # Only the lazy one is without the bounds of units.
+    if known is not None and options.formulation == known.options.formulation == "lazy":
+        return known.subproblem.epigraph
+    return FORMULATIONS[options.formulation](embedded)
+
+
+def _box(embedded: EmbeddedProgram, options: Options, is_over: Callable[[], bool], known: Problem | None) -> Box:
+    host = embedded.bounded_host
+    if options.search == "local" and not options.prove and _are_bounds_enough(embedded):
+        return Box(host.lb, host.ub)
+    if known is not None and known.is_whole and have_same_bounds(host, known.embedded.bounded_host):
+        return known.box
+    return tighten(host, is_over)
+
+
+def _are_bounds_enough(embedded: EmbeddedProgram) -> bool:
+    """Whether one walk can do without what rows imply: nothing is switched on or off by it, and inputs have ends of their own."""
+    host, columns = embedded.bounded_host, embedded.input_columns
+    return not embedded.integer.any() and bool(np.isfinite(host.lb[columns]).all() and np.isfinite(host.ub[columns]).all())
 
 
 def _choose(options: Options, embedded: EmbeddedProgram) -> Options:

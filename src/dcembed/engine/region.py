@@ -61,8 +61,10 @@ class Region:
         if radius == LARGEST_RADIUS:
             endless = np.isinf(lb[columns]) | np.isinf(ub[columns])
             columns, reach = columns[endless], ENDLESS_REACH * np.maximum(self.width[endless], np.abs(w[columns[endless]]))
-        lb[columns] = np.maximum(lb[columns], w[columns] - reach)
-        ub[columns] = np.minimum(ub[columns], w[columns] + reach)
+        # A start may be outside of the bounds of the host; no box is.
+        middle = np.clip(w[columns], lb[columns], ub[columns])
+        lb[columns] = np.maximum(lb[columns], middle - reach)
+        ub[columns] = np.minimum(ub[columns], middle + reach)
         return replace(self, radius=radius, box=Box(np.minimum(lb, ub), ub))
 
     def is_hit(self, w: Array) -> bool:

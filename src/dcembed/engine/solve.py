@@ -12,6 +12,7 @@ from dcembed.bounds.certify import attempt, certify
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.improve import improve
 from dcembed.engine.problem import Problem, build_problem
+from dcembed.engine.search.ending import Ending
 from dcembed.engine.search.loop import search
 from dcembed.options import Options
 from dcembed.program.program import Program
@@ -47,20 +48,31 @@ def solve(
     A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
     """
     arguments = read_arguments(program, embeddings, start, options)
-    chosen = arguments.options
-    with open_journal(arguments, chosen.switches) as journal:
-        problem = build_problem(journal.embedded, chosen, lambda: journal.clock.ended() is not None)
-        announce(problem, journal)
-        if journal.is_closed:
-            return journal.result(Status.OPTIMAL, reason="the result to go on from leaves nothing to prove")
-        with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
-            ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
-        seconds = chosen.proof_seconds(journal.clock.seconds)
-        if seconds > 0 and not journal.is_closed:
-            certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint, partial(improve, problem, journal))
-    reason = (
-        ending.reason.replace("the time limit was reached", "the search's share of the time was over") if chosen.prove else ending.reason
-    )
+    with open_journal(arguments, arguments.options.switches) as journal:
+        problem = build_problem(journal.embedded, arguments.options, lambda: journal.clock.ended() is not None)
+        ending = run(problem, journal)
+    return report(journal, ending)
+
+
+def run(problem: Problem, journal: Journal) -> Ending:
+    """Search, and prove what can be proved of what was found, as far as the options ask for it."""
+    chosen = journal.arguments.options
+    announce(problem, journal)
+    if journal.is_closed:
+        return Ending(Status.OPTIMAL, "the result to go on from leaves nothing to prove", is_final=True)
+    with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
+        ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
+    seconds = chosen.proof_seconds(journal.clock.seconds)
+    if seconds > 0 and not journal.is_closed:
+        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint, partial(improve, problem, journal))
+    return ending
+
+
+def report(journal: Journal, ending: Ending) -> Result:
+    """The result of a run that ended like this."""
+    reason = ending.reason
+    if journal.arguments.options.prove:
+        reason = reason.replace("the time limit was reached", "the search's share of the time was over")
     return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=reason)
 
 

@@ -25,7 +25,7 @@ from dcembed.program.indicators import largest_values, switch
 from dcembed.program.matrices import half_square
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
-from dcembed.sparse import add, beside, dense_row, empty_rows, rows_from, unit_rows
+from dcembed.sparse import beside, dense_row, empty_rows, rows_from, unit_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +155,16 @@ def costs(subproblem: Subproblem, majorant: Majorant, penalty: float) -> tuple[A
 def quadratic(subproblem: Subproblem, bend: Bend) -> sp.csr_array:
     """The matrix of the quadratic objective over all columns: that of the host, and the bend."""
     host = subproblem.embedded.host
-    total = bend.matrix if host.quadratic is None else host.quadratic + bend.matrix
-    return widened(sp.csr_array(total), *(host.num_columns + subproblem.epigraph.num_columns + subproblem.num_slacks,) * 2)
+    return widened(
+        subproblem.embedded.bent(bend.matrix), *(host.num_columns + subproblem.epigraph.num_columns + subproblem.num_slacks,) * 2
+    )
 
 
 def restriction_rows(subproblem: Subproblem, majorant: Majorant) -> tuple[sp.csr_array, Array]:
     """The restrictions as rows matrix @ columns <= rhs."""
     restrictions, host = subproblem.embedded.restrictions, subproblem.embedded.host
     size = restrictions.num_restrictions
-    on_host = add(restrictions.linear, rows_from(majorant.slope, 1))
+    on_host = subproblem.embedded.gradients(majorant.slope)
     rhs = restrictions.rhs - majorant.constant[1:]
     if majorant.reach is not None:
         behind = np.flatnonzero(restrictions.indicator >= 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
@@ -13,10 +13,11 @@ from dcembed.embedded.point import Point
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
+from dcembed.engine.shelf import label
 from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, quadratic, restriction_rows
 from dcembed.program.tightening import Box
 from dcembed.run.completion import take
-from dcembed.run.host import HostProblem, open_host
+from dcembed.run.host import HostProblem
 from dcembed.run.journal import Journal, Step
 from dcembed.run.penalty import Penalty
 from dcembed.run.starts import is_infeasible
@@ -24,16 +25,22 @@ from dcembed.solvers.base import Limits, Solution
 from dcembed.solvers.failover import LastingSession, Solver
 from dcembed.sparse import above
 
+# Numbers of restrictions that are the two sides of a row, each beside the other.
+Sides = tuple[Array, Array]
+NO_SIDES: Sides = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
 
 class Master:
     """The subproblem inside a solver, edited in place. Whatever is solved was written right before."""
 
-    def __init__(self, subproblem: Subproblem, solver: Solver) -> None:
+    def __init__(self, subproblem: Subproblem, session: LastingSession) -> None:
         self._subproblem = subproblem
-        self._session = LastingSession(fixed_program(subproblem), solver)
+        self._session = session
         self._box: Box | None = None
         # Which cuts the rows behind the restrictions are.
         self._cuts = np.zeros(0, dtype=np.int64)
+        # Restrictions that were written as one row, and those that are free rows meanwhile.
+        self._joined = NO_SIDES
 
     @property
     def solver(self) -> Solver:
@@ -44,8 +51,11 @@ class Master:
         """Open the solver now, so that mistakes in the problem show at once."""
         self._session.open()
 
-    def write(self, majorant: Majorant, penalty: Penalty, box: Box, pool: CutPool | None = None) -> None:
-        """Put a model of the problem into the solver: around a point, inside a box, with cuts in place of epigraph rows if need be."""
+    def write(self, majorant: Majorant, penalty: Penalty, box: Box, pool: CutPool | None = None, sides: Sides = NO_SIDES) -> None:
+        """Put a model of the problem into the solver: around a point, inside a box, with cuts in place of epigraph rows if need be.
+
+        `sides` are pairs of restrictions of which the model makes two sides of one row: it is written as one, which interior points like better.
+        """
         subproblem = self._subproblem
         self._limit(box, penalty.slack_ub)
         if majorant.bend is not None:
@@ -53,17 +63,29 @@ class Master:
         self._session.set_cost(*costs(subproblem, majorant, penalty.value))
         matrix, rhs = restriction_rows(subproblem, majorant)
         below, origin = np.full(rhs.size, -np.inf), None
+        self._joined = sides
+        below[sides[0]], rhs[sides[1]] = rhs[sides[0]], np.inf
         if pool is not None:
-            cuts = pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks)
-            matrix = above(matrix, cuts)
             origin = np.concatenate([np.arange(rhs.size), pool.places_in(self._cuts, rhs.size)])
+        if pool is not None and pool.num_cuts:
+            matrix = above(matrix, pool.rows(subproblem.epigraph.num_columns, subproblem.num_slacks))
             below, rhs = np.concatenate([below, pool.constant]), np.concatenate([rhs, np.full(pool.num_cuts, np.inf)])
-            self._cuts = pool.numbers
+        self._cuts = self._cuts if pool is None else pool.numbers
         self._session.replace_rows(subproblem.first_restriction, matrix, below, rhs, origin)
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         """Solve what was written."""
-        return self._session.solve(limits, start, relax)
+        solution = self._session.solve(limits, start, relax)
+        return solution if solution.duals is None else replace(solution, duals=self._apart(solution.duals))
+
+    def _apart(self, duals: Array) -> Array:
+        """The multipliers with those of rows that were written as one given to their sides."""
+        upper, lower = (self._subproblem.first_restriction + side for side in self._joined)
+        if upper.size == 0:
+            return duals
+        whole, duals = duals[upper], duals.copy()
+        duals[upper], duals[lower] = np.maximum(whole, 0.0), np.maximum(-whole, 0.0)
+        return duals
 
     def reopen(self) -> None:
         """A fresh session after a failure."""
@@ -134,13 +156,41 @@ class Workshop:
 @contextmanager
 def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[Workshop]:
     """Solvers for a loop."""
-    solver = replace(problem.solver, note=journal.log.note)
-    host = open_host(problem.embedded, problem.box, solver)
-    with closing(Master(problem.subproblem, solver)) as master, closing(host.session):
-        # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
-        master.open()
-        host.session.open()
+    with open_solvers(problem, replace(problem.solver, note=journal.log.note)) as (master, host):
         yield Workshop(master, host, journal, steps)
+
+
+@contextmanager
+def open_solvers(problem: Problem, solver: Solver) -> Iterator[tuple[Master, HostProblem]]:
+    """The subproblem and the host inside a solver."""
+    embedded, role = problem.embedded, f"master with {problem.subproblem.epigraph.num_columns} more columns"
+    with (
+        kept_session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session,
+        kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as alone,
+    ):
+        # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
+        session.open()
+        alone.open()
+        alone.set_cost(embedded.host.cost, embedded.host.offset)
+        yield Master(problem.subproblem, session), HostProblem(embedded, problem.box, alone)
+
+
+@contextmanager
+def kept_session(problem: Problem, role: str, solver: Solver, make: Callable[[], LastingSession]) -> Iterator[LastingSession]:
+    """A session, from the shelf if there is one."""
+    if problem.shelf is None:
+        with closing(make()) as session:
+            yield session
+        return
+    own = label(role, problem.embedded, solver)
+    session = problem.shelf.take(own, make)
+    try:
+        yield session
+    except BaseException:
+        # Whatever it was in the middle of is not for later.
+        session.close()
+        raise
+    problem.shelf.put(own, session)
 
 
 def take_candidate(problem: Problem, workshop: Workshop, solution: Solution, penalty: Penalty) -> tuple[Point | None, tuple[Point, ...]]:

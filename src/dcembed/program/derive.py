@@ -27,6 +27,23 @@ def derive(program: Program, **changes: object) -> Program:
     return _copy(program, changes)
 
 
+# What a program computes once from its matrices.
+_OF_MATRICES = ("indicator_rows", "cone_rows", "convex_rows", "curved_columns")
+
+
+def revalue(program: Program, **changes: object) -> Program:
+    """The program with other costs, bounds and right-hand sides; what follows from its matrices alone is not computed again."""
+    changed, known = derive(program, **changes), vars(program)
+    vars(changed).update({name: known[name] for name in _OF_MATRICES if name in known})
+    return changed
+
+
+def have_same_bounds(one: Program, other: Program) -> bool:
+    """Whether two programs that differ in numbers alone have the same bounds of columns and sides of rows."""
+    names = ("lb", "ub", "row_lb", "row_ub")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
 def minimized(program: Program) -> Program:
     """The same program as a minimization."""
     if not program.maximize:

@@ -74,7 +74,7 @@ class Indicator:
             name=as_name(name, "Indicator: name"),
         )
         label = f"indicator {name!r}" if name else f"indicator on column {self.column}"
-        _check_interval(np.array([self.lb]), np.array([self.ub]), lambda _: label)
+        check_interval(np.array([self.lb]), np.array([self.ub]), lambda _: label)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -171,14 +171,14 @@ class Program:
         set_fields(
             self,
             cost=costs,
-            quadratic=_quadratic(quadratic, "quadratic", n, is_maximized),
-            concave=_quadratic(concave, "concave", n, is_maximized),
+            quadratic=read_quadratic(quadratic, "quadratic", n, is_maximized),
+            concave=read_quadratic(concave, "concave", n, is_maximized),
             offset=constant,
             rows=matrix,
-            row_lb=_vector(row_lb, m, -np.inf, "row_lb", "rows"),
-            row_ub=_vector(row_ub, m, np.inf, "row_ub", "rows"),
-            lb=_vector(lb, n, -np.inf, "lb", "columns"),
-            ub=_vector(ub, n, np.inf, "ub", "columns"),
+            row_lb=read_vector(row_lb, m, -np.inf, "row_lb", "rows"),
+            row_ub=read_vector(row_ub, m, np.inf, "row_ub", "rows"),
+            lb=read_vector(lb, n, -np.inf, "lb", "columns"),
+            ub=read_vector(ub, n, np.inf, "ub", "columns"),
             integer=_mask(integer, n),
             indicators=require_all(indicators, Indicator, "Program: indicators"),
             quadratic_constraints=require_all(quadratic_constraints, QuadraticConstraint, "Program: quadratic_constraints"),
@@ -188,9 +188,9 @@ class Program:
             row_names=_names(row_names, m, "row"),
             column_numbers=None,
         )
-        _check_interval(self.row_lb, self.row_ub, self.row_label)
-        _check_interval(self.lb, self.ub, self.column_label)
-        _check_indicators(self)
+        check_interval(self.row_lb, self.row_ub, self.row_label)
+        check_interval(self.lb, self.ub, self.column_label)
+        check_indicators(self)
         _check_widths(self)
 
     @property
@@ -349,7 +349,8 @@ def _names(names: Sequence[str] | None, size: int, what: str) -> tuple[str, ...]
     return listed
 
 
-def _quadratic(matrix: MatrixLike | None, name: str, n: int, maximize: bool) -> sp.csr_array | None:
+def read_quadratic(matrix: MatrixLike | None, name: str, n: int, maximize: bool) -> sp.csr_array | None:
+    """A symmetric matrix that bends the way it must; None for none, or for zeros."""
     if matrix is None:
         return None
     quadratic = as_sparse(matrix, name=name)
@@ -373,7 +374,8 @@ _CONSEQUENCES = {
 _SPLIT = "dcembed.split_quadratic gives both parts of an objective that is not convex, quadratic= and concave=."
 
 
-def _vector(value: ArrayLike | None, size: int, default: float, name: str, what: str) -> Array:
+def read_vector(value: ArrayLike | None, size: int, default: float, name: str, what: str) -> Array:
+    """One number for each of so many rows or columns, from as many or from one; the default for None."""
     if value is None:
         return np.full(size, default)
     array = as_numbers(value, f"Program: {name}")
@@ -404,7 +406,8 @@ def _mask(value: ArrayLike | None, n: int) -> Array:
     return mask
 
 
-def _check_interval(lb: Array, ub: Array, label: Callable[[int], str]) -> None:
+def check_interval(lb: Array, ub: Array, label: Callable[[int], str]) -> None:
+    """InputError where a bound is NaN, or where bounds cross."""
     missing = np.flatnonzero(np.isnan(lb) | np.isnan(ub))
     if missing.size:
         raise InputError(f"Program: a bound of {label(int(missing[0]))} is NaN. Use -inf or inf for none.")
@@ -415,7 +418,8 @@ def _check_interval(lb: Array, ub: Array, label: Callable[[int], str]) -> None:
         raise InputError(f"Program: the bounds of {label(int(first))} cross: lb = {lb[first]:g} > ub = {ub[first]:g}{more}.")
 
 
-def _check_indicators(program: Program) -> None:
+def check_indicators(program: Program) -> None:
+    """InputError where an indicator is of another width, or not on a binary column."""
     n = program.num_columns
     for number, indicator in enumerate(program.indicators):
         label = program.indicator_label(number)

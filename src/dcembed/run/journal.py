@@ -6,7 +6,7 @@ and of each step it has made. The engine asks it for nothing but the time, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -348,15 +348,18 @@ class Journal:
 
 
 @contextmanager
-def open_journal(arguments: Arguments, with_switches: bool = False) -> Iterator[Journal]:
+def open_journal(
+    arguments: Arguments, with_switches: bool = False, write: Callable[[Clock], EmbeddedProgram] | None = None
+) -> Iterator[Journal]:
     """Start the clock, hear Ctrl-C, and write the problem as methods take it, with its switches read as indicators if they want that.
 
-    An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`.
+    An error that ends the run, the callback's or one of ours, takes the result so far with it as `error.result`. Who has a problem written already, or most
+    of it, gives a function that does the rest.
     """
     clock = Clock(arguments.options.time_limit, arguments.options.stop)
     with hear_interrupts(clock):
-        journal = Journal(arguments, _eliminated(arguments, with_switches, clock), clock)
-        options = arguments.options
+        embedded, options = _eliminated(arguments, with_switches, clock) if write is None else write(clock), arguments.options
+        journal = Journal(arguments, embedded, clock)
         try:
             with open_crew(options.workers, options.executor, journal.log.note) as journal.crew:
                 for result in arguments.results:

@@ -25,6 +25,9 @@ class _Console(Console):
         self.quiet = True
 
 
+_QUIET = _Console(quiet=True)
+
+
 class RunLog:
     """Prints what happens, with columns for bounds where there may be any. A quiet console prints nothing."""
 
@@ -35,7 +38,8 @@ class RunLog:
         self._best = nan
         self._shown = -inf, inf
         self._is_working = False
-        self._console = _Console(quiet=not verbose, highlight=False, soft_wrap=True)
+        # To make one takes as long as a small master.
+        self._console = _Console(highlight=False, soft_wrap=True) if verbose else _QUIET
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
         """Sizes and settings."""

@@ -8,12 +8,12 @@ hold. No solver is asked and next to nothing predicted again, so the rows hold t
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point, move_point
 from dcembed.embedded.verify import predict
+from dcembed.sparse import row_numbers, take_rows
 from dcembed.tolerances import SETTLED_TOL
 
 # A column that is moved may violate rows of the host, which move other columns: so many times in a row.
@@ -30,6 +30,8 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
     free = ~embedded.host.integer & ~inputs
     free[embedded.linked] = False
     settled, moved = _correct(embedded, point, inputs), np.zeros(free.size)
+    if _is_stuck(embedded, settled, free, FAIR_SHARE * point.violation):
+        return point
     for _ in range(NUM_PASSES if free.any() else 0):
         step = _step(embedded, settled, free, moved)
         if settled.violation <= SETTLED_TOL or not step.any():
@@ -38,6 +40,21 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
         moved = np.where(step == 0, moved, np.sign(step))
         settled = move_point(embedded, settled, np.where(free, _inside(embedded, settled.w + step), settled.w))
     return settled if settled.violation <= FAIR_SHARE * point.violation else point
+
+
+def _is_stuck(embedded: EmbeddedProgram, point: Point, free: Array, most: float) -> bool:
+    """Whether a row without free columns is off by more: nothing that is moved here changes it."""
+    rows = embedded.all_rows
+    reached = np.zeros(rows.shape[0], dtype=bool)
+    reached[row_numbers(rows)[free[rows.indices]]] = True
+    return bool(np.abs(_off(embedded, point)[~reached]).max(initial=0.0) > most)
+
+
+def _off(embedded: EmbeddedProgram, point: Point) -> Array:
+    """By how much each of all rows is off at a point, restrictions first; negative where a row of the host is below its lower side."""
+    host = embedded.host
+    value = host.rows @ point.w
+    return np.concatenate([point.excess, value - np.clip(value, host.row_lb, host.row_ub)])
 
 
 def _correct(embedded: EmbeddedProgram, point: Point, inputs: Array) -> Point:
@@ -57,15 +74,13 @@ def _inside(embedded: EmbeddedProgram, w: Array) -> Array:
 
 def _step(embedded: EmbeddedProgram, point: Point, free: Array, moved: Array) -> Array:
     """How far each free column is to go so that the rows hold that are off at the point; `moved` has the signs of earlier steps."""
-    host = embedded.host
-    value = host.rows @ point.w
-    off = np.concatenate([point.excess, value - np.clip(value, host.row_lb, host.row_ub)])
+    host, off = embedded.host, _off(embedded, point)
     wrong = np.flatnonzero(off)
-    matrix = sp.csr_array(sp.vstack([embedded.restrictions.linear, host.rows], format="csr"))
-    uses = np.bincount(matrix.indices, minlength=host.num_columns)
-    entries = sp.coo_array(matrix[wrong])
-    usable = np.flatnonzero(free[entries.col] & (entries.data != 0))
-    row, column = entries.row[usable], entries.col[usable]
+    uses, entries = embedded.row_uses, take_rows(embedded.all_rows, wrong)
+    usable = np.flatnonzero(free[entries.indices] & (entries.data != 0))
+    if usable.size == 0:
+        return np.zeros(host.num_columns)
+    row, column = row_numbers(entries)[usable], entries.indices[usable]
     change = -off[wrong][row] / entries.data[usable]
     # Of each row the column that the fewest other rows have; of such the one that moves least.
     order = np.lexsort((np.abs(change), uses[column], row))

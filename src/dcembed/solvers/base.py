@@ -197,6 +197,8 @@ class Backend:
         Starts a session on a program, in this process.
     deaf_seconds
         Estimates for how long it may hear neither the clock nor Ctrl-C; `failover.py` decides by it where a problem is solved.
+    is_memoryless
+        Whether an answer depends on nothing but the problem as it is: no basis, no factors, no cuts of earlier solves.
     """
 
     name: str
@@ -207,3 +209,4 @@ class Backend:
     has_threads: bool
     open: Callable[[Program, SessionOptions], Session]
     deaf_seconds: Callable[[Pattern], float] = lambda pattern: 0.0
+    is_memoryless: bool = False

@@ -21,10 +21,14 @@ class EditedProgram:
         # Rows before the first that is ever replaced, and those from there on.
         self._head, self._tail = program.rows, rows_from(program.rows, program.num_rows)
         self._row_lb, self._row_ub = program.row_lb, program.row_ub
+        # Both together, as soon as they are asked for.
+        self._whole: sp.csr_array | None = None
 
     @property
     def _rows(self) -> sp.csr_array:
-        return above(self._head, self._tail)
+        if self._whole is None:
+            self._whole = above(self._head, self._tail)
+        return self._whole
 
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
@@ -42,6 +46,6 @@ class EditedProgram:
         """Replace the rows from number `first`, which is the same at every call, to the last."""
         if self._head.shape[0] != first:
             self._head = rows_to(self._program.rows, first)
-        self._tail = matrix
+        self._tail, self._whole = matrix, None
         self._row_lb = np.concatenate([self._row_lb[:first], lb])
         self._row_ub = np.concatenate([self._row_ub[:first], ub])

@@ -59,6 +59,12 @@ class _Edits:
     # The first row that was replaced, and all rows from there on.
     rows: tuple[int, sp.csr_array, Array, Array] | None = None
 
+    def num_entries(self, program: Program) -> int:
+        """Coefficients of the rows and cones."""
+        first, matrix = self.rows[:2] if self.rows is not None else (program.num_rows, None)
+        of_rows = int(program.rows.indptr[first]) + (0 if matrix is None else int(matrix.nnz))
+        return of_rows + sum(int(cone.matrix.nnz) for cone in program.cones)
+
     def pattern(self, program: Program) -> work.Pattern:
         """What the time of a solve depends on."""
         first, matrix = self.rows[:2] if self.rows is not None else (program.num_rows, rows_from(program.rows, program.num_rows))
@@ -85,6 +91,10 @@ class LastingSession:
     def solver(self) -> Solver:
         """The backend in use."""
         return self._solver
+
+    def tell(self, note: Callable[[str], None]) -> None:
+        """Who hears what a person should know from now on."""
+        self._solver = replace(self._solver, note=note)
 
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
@@ -123,6 +133,9 @@ class LastingSession:
 
         One that belongs into another process is sent there when it is solved; many are not. A process begins meanwhile.
         """
+        if self._session is not None:
+            # It was opened before; where it belongs is decided when it is solved.
+            return
         if self._belongs_elsewhere():
             workers.prepare()
             return
@@ -196,9 +209,9 @@ class LastingSession:
         """Whether the solver could be deaf for too long in this process; it is asked again when the rows have grown."""
         if isinstance(self._session, RemoteSession):
             return True
-        pattern = self._edits.pattern(self._program)
-        if self._session is not None and pattern.num_entries <= GROWTH * self._num_weighed:
+        if self._session is not None and self._edits.num_entries(self._program) <= GROWTH * self._num_weighed:
             return False
+        pattern = self._edits.pattern(self._program)
         self._num_weighed = pattern.num_entries
         return workers.can_start() and self._solver.backend.deaf_seconds(pattern) > work.HERE_SECONDS
 

@@ -23,7 +23,7 @@ from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, 
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
-from dcembed.sparse import empty_rows
+from dcembed.sparse import compressed, empty_rows, take_columns, take_rows
 
 # The relative accuracy asked of PIQP, in parts of the absolute one.
 RELATIVE = 0.1
@@ -44,6 +44,59 @@ class DenseParts:
     head: Array
 
 
+@dataclass(frozen=True, eq=False)
+class SparseParts:
+    """Where the entries of PIQP's matrices come from, as long as the problem has its own in the same places.
+
+    Parameters
+    ----------
+    quadratic, rows
+        Places of the entries of the problem: column numbers and where rows begin.
+    free, equal, bounded
+        Masks of the columns that move, of the equalities and of the other rows with a side.
+    parts
+        By PIQP's names: numbers of the entries of the quadratic objective (P) or of the rows (A, G) that are in each, column by column.
+    shapes
+        The matrices, whose entries are written anew: to make one takes longer than to factorize it.
+    """
+
+    quadratic: tuple[Array, Array]
+    rows: tuple[Array, Array]
+    free: Array
+    equal: Array
+    bounded: Array
+    parts: dict[str, Array]
+    shapes: dict[str, sp.csc_matrix]
+
+    def fits(self, quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> bool:
+        """Whether another problem has everything in the same places."""
+        own = (*self.quadratic, *self.rows, self.free, self.equal, self.bounded)
+        other = (quadratic.indices, quadratic.indptr, rows.indices, rows.indptr, free, equal, bounded)
+        return all(map(np.array_equal, own, other))
+
+    def matrices(self, quadratic: sp.csr_array, rows: sp.csr_array) -> dict[str, sp.csc_matrix]:
+        """The matrices of a problem that fits."""
+        data = {"P": quadratic.data, "A": rows.data, "G": rows.data}
+        for name, matrix in self.shapes.items():
+            matrix.data = data[name][self.parts[name]]
+        return self.shapes
+
+
+def _find_parts(quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> SparseParts:
+    columns = np.flatnonzero(free)
+    of_objective = take_rows(take_columns(_numbered(quadratic), columns), columns)
+    of_rows = take_columns(_numbered(rows), columns)
+    chosen = {"P": of_objective, "A": take_rows(of_rows, np.flatnonzero(equal)), "G": take_rows(of_rows, np.flatnonzero(bounded))}
+    places = (quadratic.indices, quadratic.indptr), (rows.indices, rows.indptr)
+    numbered = {name: sp.csc_matrix(part) for name, part in chosen.items()}
+    return SparseParts(*places, free, equal, bounded, {name: part.data for name, part in numbered.items()}, numbered)
+
+
+def _numbered(matrix: sp.csr_array) -> sp.csr_array:
+    """The matrix with the numbers of its entries in their place."""
+    return compressed(np.arange(matrix.nnz), matrix.indices, matrix.indptr, matrix.shape)
+
+
 class PiqpSession(EditedProgram):
     """A convex quadratic program; its matrices are kept here and handed to PIQP at each solve."""
 
@@ -51,6 +104,7 @@ class PiqpSession(EditedProgram):
         super().__init__(program)
         self._settings = {"eps_abs": options.accuracy, "eps_rel": RELATIVE * options.accuracy, **_check_settings(options.solver_options)}
         self._dense: DenseParts | None = None
+        self._sparse: SparseParts | None = None
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
@@ -122,9 +176,9 @@ class PiqpSession(EditedProgram):
 
     def _sparse_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, sp.csc_matrix]:
         quadratic, rows = self._quadratic, self._rows
-        if not free.all():
-            quadratic, rows = quadratic[free][:, free], rows[:, free]
-        return {"P": sp.csc_matrix(quadratic), "A": sp.csc_matrix(rows[equal]), "G": sp.csc_matrix(rows[bounded])}
+        if self._sparse is None or not self._sparse.fits(quadratic, rows, free, equal, bounded):
+            self._sparse = _find_parts(quadratic, rows, free, equal, bounded)
+        return self._sparse.matrices(quadratic, rows)
 
     def _dense_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, Array]:
         if self._dense is None or self._dense.head.shape[0] != self._head.shape[0] or not np.array_equal(self._dense.free, free):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 
 from dcembed.errors import InputError, MissingPackageError, NoBackendError
@@ -45,7 +46,7 @@ BACKENDS: Mapping[str, Backend] = {
     backend.name: backend
     for backend in (
         Backend("highs", "highspy", "pip install highspy", frozenset({"LP", "MILP"}), False, True, _open_highs, highs_seconds),
-        Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp, piqp_seconds),
+        Backend("piqp", "piqp", "pip install piqp", frozenset({"QP", "LP"}), False, False, _open_piqp, piqp_seconds, True),
         Backend(
             "clarabel",
             "clarabel",
@@ -55,6 +56,7 @@ BACKENDS: Mapping[str, Backend] = {
             True,
             _open_clarabel,
             clarabel_seconds,
+            True,
         ),
         Backend("scip", "pyscipopt", 'pip install "dcembed[scip]"', frozenset(CLASSES), True, False, _open_scip, scip_seconds),
         # Open solvers go first: Gurobi is for those who name it, and for hosts that nothing else takes.
@@ -65,7 +67,13 @@ BACKENDS: Mapping[str, Backend] = {
 
 def is_installed(backend: Backend) -> bool:
     """Whether the backend's package can be imported."""
-    return find_spec(backend.package) is not None
+    return _is_there(backend.package)
+
+
+@cache
+def _is_there(package: str) -> bool:
+    # To look through all folders for a package takes as long as a small master.
+    return find_spec(package) is not None
 
 
 def choose_backend(problem_class: str, name: str | None = None, without: Backend | None = None) -> Backend:

@@ -23,11 +23,12 @@ from dcembed.embedded.shared_epigraph import build_shared, shared_values
 from dcembed.embedded.written_out import WrittenOut, write_out
 from dcembed.engine.bundle.exact_units import choose_units
 from dcembed.engine.problem import Problem
-from dcembed.engine.subproblem import Majorant, Reach, Subproblem, majorize, model_value
+from dcembed.engine.subproblem import Majorant, Reach, Subproblem, fixed_program, majorize, model_value
 from dcembed.engine.workshop import Master, Workshop
 from dcembed.program.tightening import Box
 from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Limits, Solution, SolveStatus
+from dcembed.solvers.failover import LastingSession, Solver
 
 # Activation binaries of such masters: few find most, and quickly; more are tried, one after the other, where nothing else helps.
 FEW_UNITS, MORE_UNITS = 16, (32,)
@@ -101,9 +102,13 @@ def build_exact(problem: Problem, blocks: Sequence[OpenBlock], point: Point, max
     return ExactMaster(point, written, box, Subproblem(embedded, build_shared(embedded)), majorant, max_nodes)
 
 
+def _open_master(exact: ExactMaster, solver: Solver) -> Master:
+    return Master(exact.subproblem, LastingSession(fixed_program(exact.subproblem), solver))
+
+
 def solve_exact(exact: ExactMaster, workshop: Workshop, penalty: Penalty, limits: Limits) -> tuple[Solution, Array]:
     """From the point, and the solution's columns; where the solver has none, not in its time, they are those of the point itself."""
-    with closing(Master(exact.subproblem, workshop.master.solver)) as master:
+    with closing(_open_master(exact, workshop.master.solver)) as master:
         master.write(exact.majorant, penalty, exact.box)
         solution = master.solve(replace(limits, seconds=EXACT_SHARE * limits.seconds, nodes=exact.max_nodes), exact.start)
     if solution.x is None or not np.isfinite(solution.x).all():

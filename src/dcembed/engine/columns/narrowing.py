@@ -107,7 +107,7 @@ def _narrow_embedded(layout: Layout, number: Array, columns: Array, renumbered: 
         restrictions=Restrictions(empty_rows(size, columns.size), np.zeros(size), np.arange(size), np.full(size, -1), np.zeros(size)),
         networks=tuple(measured for measured in networks if measured.terms.block.size),
         linked=none,
-        definitions=Definitions(none, empty_rows(0, columns.size), np.zeros(0)),
+        definitions=Definitions(none, empty_rows(0, columns.size), np.zeros(0), np.zeros(0)),
     )
 
 

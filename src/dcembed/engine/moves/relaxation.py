@@ -17,10 +17,11 @@ from dcembed.engine.moves.narrowing import hold_others
 from dcembed.engine.moves.suggestion import Suggestion
 from dcembed.engine.moves.terrain import Terrain
 from dcembed.engine.moves.verified import Verified
-from dcembed.engine.subproblem import Majorant, Subproblem
+from dcembed.engine.subproblem import Majorant, Subproblem, fixed_program
 from dcembed.engine.tangent.memory import build_excess
 from dcembed.engine.workshop import Master
 from dcembed.run.penalty import initial_penalty
+from dcembed.solvers.failover import LastingSession
 
 NAME = "relaxation"
 # An integer that the relaxation moves by less agrees with the point.
@@ -59,7 +60,9 @@ def _relaxed(terrain: Terrain, point: Point, rng: np.random.Generator) -> Array 
     aside[columns] += ASIDE * rng.standard_normal(columns.size) * terrain.space.reach[columns]
     slope = slopes(embedded, terrain.space.clip(aside[None])[0])
     tangents = Majorant(slope, point.neural - slope @ point.w, problem.reach)
-    with closing(Master(Subproblem(embedded, build_excess(embedded)), problem.solver)) as master:
+    subproblem = Subproblem(embedded, build_excess(embedded))
+    with closing(LastingSession(fixed_program(subproblem), problem.solver)) as session:
+        master = Master(subproblem, session)
         master.write(tangents, initial_penalty(problem.options, embedded, point), problem.box)
         solution = master.solve(terrain.limits(), relax=True)
     if solution.x is None or not np.isfinite(solution.x).all():

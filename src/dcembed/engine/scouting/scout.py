@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -60,19 +61,29 @@ SAME_PLACE = 1e-6
 class Scout:
     """Finds starts one after the other. What it draws depends on its seed and on what it has heard, not on the time."""
 
-    def __init__(self, shared: Shared, solver: Solver, crew: Crew, clock: Clock) -> None:
+    def __init__(self, shared: Shared, find_solver: Callable[[], Solver], crew: Crew, clock: Clock) -> None:
         problem: Problem = shared.value
-        space, seed = Space(problem.embedded, problem.box), problem.options.seed
+        space = Space(problem.embedded, problem.box)
         self._shared, self._crew = shared, crew
         self._space, self._feasibility_tol, self._clock = space, problem.options.feasibility_tol, clock
-        self._corners = Corners(space, solver)
-        self._rng = np.random.default_rng(seed)
+        self._find_solver = find_solver
+        self._seed = problem.options.seed
         self._pool = Pool()
+        # What was heard since the pool was last asked for; a run that ends with its first start never asks.
+        self._met: list[Array] = []
         self._num_batches = 0
         self._queue: deque[Array] = deque()
         room = room_for(space.host.num_columns, MEMORY)
         self._ends: deque[Array] = deque(maxlen=room)
         self._known: deque[Array] = deque(maxlen=room)
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self._seed)
+
+    @cached_property
+    def _corners(self) -> Corners:
+        return Corners(self._space, self._find_solver())
 
     @cached_property
     def _open(self) -> Open:
@@ -86,14 +97,14 @@ class Scout:
 
     def hear_end(self, w: Array) -> None:
         """A start ended here: what is near by leads here too."""
-        place = self._space.places(w)
-        if not self._ends or far_from(place[None], self._space.places(np.array(self._ends)), SAME_PLACE)[0]:
+        if not self._ends or far_from(self._space.places(w)[None], self._space.places(np.array(self._ends)), SAME_PLACE)[0]:
             self._ends.append(w)
         self._known.append(w)
         self._remember(w)
 
     def next(self, best: Array | None, penalty: float) -> Array | None:
         """A further start, by its kept columns; None when nothing new can be drawn."""
+        self._take_in()
         for _ in range(MAX_BATCHES):
             while self._queue:
                 w = self._queue.popleft()
@@ -105,6 +116,7 @@ class Scout:
     def leave(self, point: Point, penalty: float) -> Array | None:
         """The best of many points, near by and all over the host, if it is better than `point`."""
         self._remember(point.w)
+        self._take_in()
         self._enlarge()
         if not self._pool.groups:
             return None
@@ -117,7 +129,8 @@ class Scout:
 
     def close(self) -> None:
         """Release what the solver holds."""
-        self._corners.close()
+        if "_corners" in vars(self):
+            self._corners.close()
 
     def _draw_batch(self, best: Array | None, penalty: float) -> list[Array]:
         """The starts of one batch of points, best first."""
@@ -212,9 +225,15 @@ class Scout:
         return far_from(w[:, columns] / width, np.array(self._known)[:, columns] / width, SAME_PLACE)
 
     def _remember(self, w: Array) -> None:
-        """Keep a point for combinations if the host itself allows it."""
-        if measure_host(self._space.host, w)[1] <= self._feasibility_tol:
-            self._pool = self._pool.with_point(self._space, w)
+        """Keep a point for combinations."""
+        self._met.append(w)
+
+    def _take_in(self) -> None:
+        """Put what was heard into the pool, as far as the host itself allows it."""
+        for w in self._met:
+            if measure_host(self._space.host, w)[1] <= self._feasibility_tol:
+                self._pool = self._pool.with_point(self._space, w)
+        self._met = []
 
     def _num_points(self) -> int:
         entries = self._space.host.num_columns + self._space.host.num_rows

@@ -14,10 +14,12 @@ from dcembed.engine.moves.table import open_chooser
 from dcembed.engine.moves.terrain import Terrain
 from dcembed.engine.problem import Problem, solver_for
 from dcembed.engine.scouting.scout import Scout
+from dcembed.engine.workshop import kept_session
 from dcembed.program.derive import without_objective
-from dcembed.run.host import HostProblem, open_host
+from dcembed.run.host import HostProblem
 from dcembed.run.journal import Journal
 from dcembed.run.space import Space
+from dcembed.solvers.failover import LastingSession, Solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,11 @@ class Search:
         return self.problem.options.search == "converge"
 
     @property
+    def is_local(self) -> bool:
+        """Whether one start is all that is wanted."""
+        return self.problem.options.search == "local"
+
+    @property
     def goes_on(self) -> bool:
         """Whether the search goes on until the limit."""
         return self.problem.options.search == "until-limit"
@@ -61,20 +68,25 @@ class Search:
     @property
     def probes(self) -> bool:
         """Whether starts are left after some steps, since others follow."""
-        return not self.is_one_pass and self.problem.options.num_starts != 1
+        return not (self.is_one_pass or self.is_local) and self.problem.options.num_starts != 1
 
 
 @contextmanager
 def open_search(problem: Problem, journal: Journal) -> Iterator[Search]:
     """Open the solvers that starts are found with."""
-    solver, shared, space = replace(problem.solver, note=journal.log.note), Shared(problem), Space(problem.embedded, problem.box)
-    host = open_host(problem.embedded, problem.box, solver)
-    corners = replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
-    scout = Scout(shared, corners, journal.crew, journal.clock)
-    terrain = Terrain(problem, space, journal.clock.limits)
-    given = tuple(map(problem.embedded.lower, journal.arguments.starts))
-    with closing(host.session), closing(scout):
+    solver, shared, embedded = replace(problem.solver, note=journal.log.note), Shared(problem), problem.embedded
+    scout = Scout(shared, lambda: _for_corners(problem, journal), journal.crew, journal.clock)
+    terrain = Terrain(problem, Space(embedded, problem.box), journal.clock.limits)
+    given = tuple(map(embedded.lower, journal.arguments.starts))
+    with kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as session, closing(scout):
+        session.set_cost(embedded.host.cost, embedded.host.offset)
+        host = HostProblem(embedded, problem.box, session)
         yield Search(shared, journal, host, scout, terrain, given, open_columns(shared, journal, given))
+
+
+def _for_corners(problem: Problem, journal: Journal) -> Solver:
+    """A solver for the host without its objective."""
+    return replace(solver_for(problem, without_objective(problem.embedded.host).problem_class), note=journal.log.note)
 
 
 def choose_among(here: Search) -> Chooser:

@@ -210,8 +210,8 @@ def _firm_penalty(here: Search, progress: Progress, order: Order) -> float | Non
 
 
 def _left(here: Search, point: Point, number: int) -> Point:
-    """The point, or a better one if no network has a slope there."""
-    if not is_flat(here.problem.embedded, point, here.problem.options.feasibility_tol):
+    """The point, or a better one if no network has a slope there; a local search does not look for one."""
+    if here.is_local or not is_flat(here.problem.embedded, point, here.problem.options.feasibility_tol):
         return point
     w = here.scout.leave(point, _penalty(here, point))
     if w is None:

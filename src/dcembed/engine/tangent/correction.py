@@ -20,7 +20,9 @@ def correct(problem: Problem, workshop: Workshop, solved: Solved, candidate: Poi
     missed = candidate.neural - (tangents.slope @ candidate.w + tangents.constant)
     if not solved.is_funnelled and missed[1:].max() <= problem.options.feasibility_tol:
         return None, ()
-    overshoot = 0.0 if solved.is_funnelled else OVERSHOOT
-    shifted = solved.model.shifted(np.concatenate([[0.0], missed[1:] + overshoot * candidate.excess]))
+    overshoot = np.zeros(missed.size - 1) if solved.is_funnelled else OVERSHOOT * candidate.excess
+    # An equality has no right side.
+    overshoot[np.concatenate(problem.embedded.restrictions.sides)] = 0.0
+    shifted = solved.model.shifted(np.concatenate([[0.0], missed[1:] + overshoot]))
     solution, _ = solve_master(problem, workshop, solved.state, shifted, solved.penalty)
     return take_candidate(problem, workshop, solution, solved.penalty)

@@ -25,7 +25,8 @@ def weigh_in_funnel(problem: Problem, workshop: Workshop, solved: Solved, x: Arr
     """Take the candidate, or its correction where the funnel prefers it; feasible points on the way there are met, not taken."""
     state, tol = solved.state, problem.options.feasibility_tol
     taken, judged = candidate, _judge(problem, solved, x, candidate)
-    if judged.improvement < ENOUGH * judged.promise and candidate.slack.max(initial=0.0) > 0.0:
+    # Where the point is outside of the host nothing can be promised, and the candidate is taken whatever it is worth.
+    if not state.is_outside and judged.improvement < ENOUGH * judged.promise and candidate.slack.max(initial=0.0) > 0.0:
         corrected, more = correct(problem, workshop, solved, candidate)
         met = (*met, *more)
         again = None if corrected is None else _judge(problem, solved, x, corrected)
@@ -35,7 +36,7 @@ def weigh_in_funnel(problem: Problem, workshop: Workshop, solved: Solved, x: Arr
     if best is not None and not taken.is_feasible(tol):
         best = best_of((best, search_segment(problem, workshop, best, taken, solved.penalty.value)), tol)
     after = replace(state, best=best, funnel=judged.width)
-    return Tried(solved.solution, taken, solved.penalty, judged.promise, judged.improvement, after, is_funnelled=True)
+    return Tried(solved.solution, taken, solved.penalty, judged.promise, judged.improvement, after, solved.model, is_funnelled=True)
 
 
 def _judge(problem: Problem, solved: Solved, x: Array, candidate: Point) -> Judged:

@@ -17,6 +17,7 @@ from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS, Region, runs_away
 from dcembed.engine.tangent.problem import tangent_problem
+from dcembed.engine.tangent.settled import Look, look
 from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
 from dcembed.engine.tangent.step import try_step
 from dcembed.engine.tangent.tried import Tried
@@ -39,9 +40,9 @@ MAX_REJECTED_CURVED = 8
 
 def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: float = np.inf) -> Walk:
     """Walk from a point, with its integers held and a first box no larger than `radius`, until the tangents promise nothing they keep."""
-    held = tangent_problem(problem, start.w)
+    held, is_given = tangent_problem(problem, start.w), workshop.steps.number == 0 or workshop.steps.is_on_foot
     with open_workshop(held, workshop.journal, workshop.steps) as own:
-        return _walk(held, own, begin(held, start, radius, workshop.steps.is_on_foot))
+        return _walk(held, own, begin(held, start, radius, is_given))
 
 
 def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
@@ -51,11 +52,14 @@ def _walk(problem: Problem, workshop: Workshop, state: State) -> Walk:
             return _end(problem, state, status)
         tried = try_step(problem, workshop, state)
         workshop.record("tangent", state.point, tried.candidate, tried.penalty, tried.solution)
+        looked = look(problem, tried) if problem.options.search == "local" else Look(False)
+        if looked.is_settled:
+            return Walk(tried.state.best or state.point, tried.state.best, state.fruitful_radius, Status.LOCALLY_SOLVED)
         after: State | Status | None
         after = _cope(tried, clock) if tried.candidate is None else _advance(tried, tried.candidate)
         if not isinstance(after, State):
             return _end(problem, tried.state, after)
-        state = after
+        state = replace(after, slope=looked.slope) if after.point is tried.candidate else after
         if runs_away(state.point.w, problem.box):
             return _end(problem, state, Status.UNBOUNDED)
     return _end(problem, state, Status.ITERATION_LIMIT)
@@ -71,12 +75,13 @@ def _advance(tried: Tried, candidate: Point) -> State | None:
     state, region = tried.state, tried.state.region
     if state.is_outside:
         # Merits of points outside of the host say nothing; masters are inside.
-        return replace(state, point=candidate, region=region.around(candidate.w, region.radius), is_outside=False)
+        return replace(state, point=candidate, region=region.around(candidate.w, region.radius), is_outside=False, slope=None)
     if tried.promise <= PROMISE_TOL * max(1.0, abs(state.point.objective)):
         return None
     radius = _next_radius(tried, candidate)
     if tried.improvement > POOR_SHARE * tried.promise:
-        return replace(state, point=candidate, region=region.around(candidate.w, radius), fruitful_radius=region.radius, num_rejected=0)
+        around = region.around(candidate.w, radius)
+        return replace(state, point=candidate, region=around, fruitful_radius=region.radius, num_rejected=0, slope=None)
     most = MAX_REJECTED_CURVED if tried.is_funnelled else MAX_REJECTED
     if radius < SMALLEST_RADIUS or state.num_rejected + 1 == most:
         return None

@@ -76,7 +76,10 @@ def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Re
     slope, constant = reduce(above, [old.slope for old in earlier]), np.concatenate([old.constant for old in earlier])
     rise, height = subtract(slope, repeat(current.slope, number)), constant - np.tile(current.constant, number)
     lowered = np.maximum(rise @ w + height, 0.0)
-    telling = np.flatnonzero(largest_values(rise, *box) + height - lowered > 0.0)
+    # An equality holds a network from both sides: two tangents of it would leave but the points where they meet.
+    one_sided = np.ones(size, dtype=bool)
+    one_sided[1 + np.concatenate(restrictions.sides)] = False
+    telling = np.flatnonzero((largest_values(rise, *box) + height - lowered > 0.0) & np.tile(one_sided, number))
     measurement = telling % size
     of_objective, of_restriction = telling[measurement == 0], telling[measurement > 0]
     linear = repeat(above(empty_rows(1, n), restrictions.linear), number)
@@ -88,6 +91,8 @@ def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Re
 
 def earlier_rows(model: TangentModel, restrictions: Restrictions, box: Box, num_made: int) -> CutPool:
     """The earlier tangents as rows of the master, apart from those that keep their limit in the whole box."""
+    if model.measurement.size == 0:
+        return CutPool(model.measurement, model.slope, model.constant, model.measurement, model.measurement, num_made)
     telling = np.flatnonzero(largest_values(model.slope, *box) + model.constant > 0.0)
     # Columns beside the host: the excess of the objective, then the slacks.
     column = np.concatenate([[0], 1 + restrictions.slack])[model.measurement[telling]]

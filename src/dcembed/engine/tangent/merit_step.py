@@ -24,7 +24,8 @@ def weigh_by_merit(problem: Problem, workshop: Workshop, solved: Solved, x: Arra
     state, tau, tol = solved.state, solved.penalty.value, problem.options.feasibility_tol
     promise = state.point.merit(tau) - model_value(problem.subproblem, solved.model.current, x, tau)
     found = search_segment(problem, workshop, best_of((state.best, *met), tol), candidate, tau)
-    if candidate.slack.max(initial=0.0) > tol and state.point.merit(tau) - found.merit(tau) < ENOUGH * promise:
+    # Where the point is outside of the host nothing can be promised, and the candidate is taken whatever it is worth.
+    if not state.is_outside and candidate.slack.max(initial=0.0) > tol and state.point.merit(tau) - found.merit(tau) < ENOUGH * promise:
         corrected, more = correct(problem, workshop, solved, candidate)
         met = (*met, found, *more)
         if corrected is not None and corrected.merit(tau) < candidate.merit(tau):
@@ -32,4 +33,4 @@ def weigh_by_merit(problem: Problem, workshop: Workshop, solved: Solved, x: Arra
             found = min(found, further, key=lambda point: point.merit(tau))
     best = best_of((state.best, *met, found), tol)
     improvement = state.point.merit(tau) - found.merit(tau)
-    return Tried(solved.solution, found, solved.penalty, promise, improvement, replace(state, best=best))
+    return Tried(solved.solution, found, solved.penalty, promise, improvement, replace(state, best=best), solved.model)

@@ -18,7 +18,7 @@ from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.master import uses_slack
 from dcembed.run.penalty import MAX_PENALTY_RATIO, Penalty
 from dcembed.solvers.base import Solution
-from dcembed.sparse import add, dense_row, row_numbers, rows_from
+from dcembed.sparse import dense_row, row_numbers
 
 # Masters whose multipliers count, and how far above them the penalty is.
 NUM_REMEMBERED, HEADROOM = 4, 2.0
@@ -38,7 +38,7 @@ def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
     """The median over the neural rows of |gradient of the objective| / |gradient of the row| on the columns of the row."""
     if problem.options.initial_penalty is not None:
         return problem.options.initial_penalty
-    rows = add(problem.embedded.restrictions.linear, rows_from(slope, 1))
+    rows = problem.embedded.gradients(slope)
     objective = problem.embedded.host.gradient(w) + dense_row(slope, 0)
     row_of = row_numbers(rows)
     size = np.bincount(row_of, rows.data**2, minlength=rows.shape[0])

@@ -39,7 +39,7 @@ class Solved:
 
 def solve_around(problem: Problem, workshop: Workshop, state: State) -> Solved:
     """Linearize the networks at the point, with their curvature if they have any, and solve the master in the box."""
-    slope = slopes(problem.embedded, state.point.w)
+    slope = slopes(problem.embedded, state.point.w) if state.slope is None else state.slope
     penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
     tangents = _tangents(state.point, slope, bend(problem.embedded, state.point.w, state.row_multipliers))
     model = build_model(state.tangents, tangents, problem.embedded.restrictions, state.point.w, state.region.box)
@@ -55,6 +55,7 @@ def solve_around(problem: Problem, workshop: Workshop, state: State) -> Solved:
         tangents=remember(state.tangents, tangents) if tangents.bend is None else (),
         num_cuts=rows.num_made,
         needs_slack=uses_slack(problem, solution),
+        slope=slope,
     )
     return Solved(model, solution, penalty, known, is_funnelled)
 

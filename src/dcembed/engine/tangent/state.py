@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import scipy.sparse as sp
+
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
 from dcembed.embedded.verify import measure_host
@@ -39,7 +41,9 @@ class State:
     needs_slack
         Whether the last master could not keep all neural rows.
     is_outside
-        Whether the point is a combination of points of blocks that violates rows of the host, which no merit counts.
+        Whether the point violates rows or bounds of the host, which no merit counts: a combination of points of blocks may, and a start of the user's.
+    slope
+        Gradients of all measurements at the point, where they are known already.
     """
 
     point: Point
@@ -54,10 +58,12 @@ class State:
     num_cuts: int = 0
     needs_slack: bool = False
     is_outside: bool = False
+    slope: sp.csr_array | None = None
 
 
-def begin(problem: Problem, start: Point, radius: float, is_combined: bool = False) -> State:
-    """The first box around a start, of this radius at most."""
+def begin(problem: Problem, start: Point, radius: float, is_given: bool = False) -> State:
+    """The first box around a start, of this radius at most; one that was given may be outside of the host, one that was walked to is not."""
     region = first_region(problem.embedded, start.w, problem.box, min(radius, FIRST_RADIUS), SMALLEST_RADIUS)
-    is_outside = is_combined and measure_host(problem.embedded.host, start.w)[1] > problem.options.feasibility_tol
-    return State(start, region, best_of((start,), problem.options.feasibility_tol), is_outside=is_outside)
+    tol = problem.options.feasibility_tol
+    is_outside = is_given and not start.is_feasible(tol) and measure_host(problem.embedded.host, start.w)[1] > tol
+    return State(start, region, best_of((start,), tol), is_outside=is_outside)

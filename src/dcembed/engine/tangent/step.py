@@ -20,6 +20,6 @@ def try_step(problem: Problem, workshop: Workshop, state: State) -> Tried:
     solution = solved.solution
     candidate, met = take_candidate(problem, workshop, solution, solved.penalty)
     if candidate is None or solution.x is None or solution.status not in USABLE:
-        return Tried(solution, None, solved.penalty, np.nan, np.nan, solved.state)
+        return Tried(solution, None, solved.penalty, np.nan, np.nan, solved.state, solved.model)
     weigh = weigh_in_funnel if solved.is_funnelled else weigh_by_merit
     return weigh(problem, workshop, solved, solution.x, candidate, met)

@@ -1,0 +1,83 @@
+"""Sessions that are kept from one solve of a compiled problem to the next.
+
+A session is taken from the shelf where it holds the same constraints in the same solver; costs and bounds are written into it anyway. Only
+solvers that carry nothing over from one solve to the next are kept, so that answers do not depend on what was solved before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcembed.embedded.embedded_program import EmbeddedProgram
+from dcembed.program.program import Program
+from dcembed.solvers.failover import LastingSession, Solver
+
+# Sessions on the shelf: those of a start, its walk and the search, and some of those with other integers.
+NUM_KEPT = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Label:
+    """What a session holds, apart from costs and bounds of columns: what it is for, its constraints, and in which solver."""
+
+    role: str
+    host: Program
+    restrictions: object
+    solver: Solver
+
+    def fits(self, other: Label) -> bool:
+        """Whether a session with the one label will do where the other one is asked for."""
+        return (
+            self.role == other.role
+            and self.restrictions is other.restrictions
+            and self.solver.backend.name == other.solver.backend.name
+            and self.solver.options == other.solver.options
+            and _has_same_constraints(self.host, other.host)
+        )
+
+
+def label(role: str, embedded: EmbeddedProgram, solver: Solver) -> Label:
+    """Of a session over the host and its restrictions."""
+    return Label(role, embedded.bounded_host, embedded.restrictions.linear, solver)
+
+
+class Shelf:
+    """Where sessions wait. It is used by one solve at a time."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Label, LastingSession]] = []
+
+    def take(self, wanted: Label, make: Callable[[], LastingSession]) -> LastingSession:
+        """A session that waits here, with the costs and bounds that it had last, or a new one."""
+        for number, (known, session) in enumerate(self._waiting):
+            if known.fits(wanted) and session.solver.backend.name == wanted.solver.backend.name:
+                del self._waiting[number]
+                session.tell(wanted.solver.note)
+                return session
+        return make()
+
+    def put(self, known: Label, session: LastingSession) -> None:
+        """Keep a session for later where that is of use, else close it."""
+        if not known.solver.backend.is_memoryless:
+            session.close()
+            return
+        self._waiting.insert(0, (known, session))
+        for _, old in self._waiting[NUM_KEPT:]:
+            old.close()
+        del self._waiting[NUM_KEPT:]
+
+    def close(self) -> None:
+        """Close all of them."""
+        for _, session in self._waiting:
+            session.close()
+        self._waiting = []
+
+
+def _has_same_constraints(one: Program, other: Program) -> bool:
+    """Whether two programs with columns alike have the same rows and curves, and the same quadratic objective."""
+    names = ("rows", "quadratic", "indicators", "quadratic_constraints", "cones", "integer")
+    same = all(getattr(one, name) is getattr(other, name) for name in names)
+    return same and np.array_equal(one.row_lb, other.row_lb) and np.array_equal(one.row_ub, other.row_ub)
