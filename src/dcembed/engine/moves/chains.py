@@ -74,7 +74,7 @@ class Chains:
             if open_.size == 0:
                 break
             self._repair(w, activity, moved, broken, open_, rng)
-        holds: Array = ~self._broken(activity).any(axis=1)
+        holds = ~np.asarray(self._broken(activity).any(axis=1))
         return w, holds
 
     def slide(self, w: Array) -> Array:

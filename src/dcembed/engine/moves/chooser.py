@@ -7,7 +7,9 @@ has been tried little is tried. Work is counted in steps, never in seconds, so t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -57,17 +59,17 @@ class Chooser:
         )
         return tuple(kind for kind, _ in ranked)
 
-    def heard(self, name: str, is_better: bool, work: int, factor: float) -> Chooser:
+    def heard(self, name: str, is_better: bool, work: float, factor: float) -> Chooser:
         """After a start of this kind that took so much work; its size is to change by a factor."""
         faded = (replace(kind, gain=FADING * kind.gain, work=FADING * kind.work) for kind in self.kinds)
         return Chooser(tuple(_tried(kind, is_better, work, factor) if kind.name == name else kind for kind in faded))
 
-    def missed(self, name: str) -> Chooser:
-        """A kind had nothing to suggest: that counts as a start without a step."""
-        return self.heard(name, False, 1, 1.0)
+    def missed(self, names: Sequence[str]) -> Chooser:
+        """Some kinds had nothing to suggest: each counts as a start without a step."""
+        return reduce(lambda chooser, name: chooser.heard(name, False, 1.0, 1.0), names, self)
 
 
-def _tried(kind: Kind, is_better: bool, work: int, factor: float) -> Kind:
+def _tried(kind: Kind, is_better: bool, work: float, factor: float) -> Kind:
     size = float(np.clip(factor * kind.size, SMALLEST, LARGEST))
     return replace(kind, gain=kind.gain + is_better, work=kind.work + work, number=kind.number + 1, size=size)
 

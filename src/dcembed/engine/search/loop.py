@@ -43,6 +43,8 @@ PROBE_STEPS, NUM_OTHERS = 30, 3
 ATTEMPTED = 2
 # The same where points of blocks are combined; and every so manieth start is not such a combination then.
 NUM_COMBINED, SCOUTED = 12, 8
+# What a step inside of a neighbourhood counts beside one of the whole problem.
+NARROW_WORK = 0.3
 # After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
 # that all but holds, the objective leads away.
 NUM_LOOSE, FIRMNESS = 3, 100.0
@@ -57,12 +59,25 @@ STALLED_SOON, NUM_OTHERS_LONG = 2, 24
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """A start, new or taken up again: its point, the numbers of its steps, what it comes from, and the box inside which it stays, if any."""
+    """A start, new or taken up again: plain data.
+
+    Parameters
+    ----------
+    point, steps
+        Where it begins, and the numbers of its steps.
+    origin
+        What it comes from.
+    box
+        Inside which it stays, most integers being held; None where it may go anywhere.
+    missed
+        The kinds of starts that were asked before it, and had nothing to suggest.
+    """
 
     point: Point
     steps: Steps
     origin: str
     box: Box | None = None
+    missed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +132,7 @@ def _open(problem: Problem, journal: Journal) -> Iterator[Search]:
     scout = Scout(space, corners, options.seed, options.feasibility_tol, journal.clock)
     terrain = Terrain(problem, space, journal.clock.limits)
     given = tuple(map(problem.embedded.lower, journal.arguments.starts))
+    journal.work_on("given")
     with closing(host.session), closing(scout):
         yield Search(problem, journal, host, scout, terrain, given, open_columns(problem, journal, given))
 
@@ -150,7 +166,7 @@ def _begun(here: Search, progress: Progress) -> Turn | Ending:
     here.journal.start(number, point, origin, is_own=origin not in MOVES)
     here.scout.hear_start(point.w)
     left = point if origin in MOVES else _left(here, point, number)
-    return Turn(left, _steps(here, progress, suggested), origin, suggested.box)
+    return Turn(left, _steps(here, progress, suggested), origin, suggested.box, suggested.missed)
 
 
 def _steps(here: Search, progress: Progress, suggested: Suggestion) -> Steps:
@@ -177,10 +193,12 @@ def _taking_up(progress: Progress, max_steps: int) -> Turn | None:
 def _chosen(here: Search, progress: Progress) -> Suggestion | Ending:
     """Where the usual starts bring nothing better any more: a start of the kind that has brought most for its work, or is worth a try."""
     rng = np.random.default_rng([here.problem.options.seed, len(progress.outcomes)])
+    missed: tuple[str, ...] = ()
     for kind in progress.chooser.order(rng):
         suggested = _suggested(here, progress, kind, rng)
         if suggested is not None:
-            return suggested
+            return replace(suggested, missed=missed)
+        missed = (*missed, kind.name)
     return _stopped(here, progress)
 
 
@@ -330,7 +348,8 @@ def _heard(here: Search, progress: Progress, turn: Turn, outcome: Outcome, num_s
         here.terrain.space.places(outcome.point.w), here.terrain.space.places(best.w), atol=SAME_PLACE
     )
     is_exhausted = is_back if turn.box is None else outcome.is_settled
-    return progress.chooser.heard(turn.origin, is_better, num_steps + 1, resized(is_better, is_exhausted))
+    work = (num_steps + 1) * (1.0 if turn.box is None else NARROW_WORK)
+    return progress.chooser.missed(turn.missed).heard(turn.origin, is_better, work, resized(is_better, is_exhausted))
 
 
 def firmed(problem: Problem, progress: Progress, turn: Turn) -> Problem:
