@@ -164,7 +164,8 @@ def _begun(here: Search, progress: Progress) -> Turn | Ending:
     number, origin = len(progress.outcomes), suggested.origin
     point = measure_start(here.problem.embedded, suggested.w)
     here.journal.start(number, point, origin, is_own=origin not in MOVES)
-    here.scout.hear_start(point.w)
+    if suggested.box is None:
+        here.scout.hear_start(point.w)
     left = point if origin in MOVES else _left(here, point, number)
     return Turn(left, _steps(here, progress, suggested), origin, suggested.box, suggested.missed)
 
@@ -306,7 +307,8 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     if turn.origin not in MOVES:
         here.journal.reach(steps.start, outcome.best)
-    here.scout.hear_end(outcome.point.w)
+    if turn.box is None:
+        here.scout.hear_end(outcome.point.w)
     if here.columns is not None:
         here.columns.hear(outcome.point)
         here.columns.hear(outcome.best)
@@ -320,7 +322,7 @@ def _go(here: Search, progress: Progress, turn: Turn) -> Progress:
         origins=(*progress.origins, turn.origin) if is_new else progress.origins,
         verified=progress.verified.heard(here.terrain.space, outcome.best),
         chooser=chooser,
-        is_stalled=progress.is_stalled or _is_stalled(here, patience),
+        is_stalled=progress.is_stalled or (len(outcomes) > here.num_first and _is_stalled(here, patience)),
     )
 
 
@@ -348,7 +350,7 @@ def _heard(here: Search, progress: Progress, turn: Turn, outcome: Outcome, num_s
         here.terrain.space.places(outcome.point.w), here.terrain.space.places(best.w), atol=SAME_PLACE
     )
     is_exhausted = is_back if turn.box is None else outcome.is_settled
-    work = (num_steps + 1) * (1.0 if turn.box is None else NARROW_WORK)
+    work = num_steps * (1.0 if turn.box is None else NARROW_WORK)
     return progress.chooser.missed(turn.missed).heard(turn.origin, is_better, work, resized(is_better, is_exhausted))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Chooser
+from dcembed.engine.moves.table import MOVES
 from dcembed.engine.moves.verified import Verified
 from dcembed.engine.outcome import Outcome
 from dcembed.engine.search.patience import Patience
@@ -50,6 +51,11 @@ class Progress:
     def status(self) -> Status:
         """What the starts amount to."""
         return report(outcome.status for outcome in self.outcomes)
+
+    @property
+    def own(self) -> tuple[Outcome, ...]:
+        """Outcomes of starts that were not made from points of others: what they agree on says something."""
+        return tuple(outcome for outcome, origin in zip(self.outcomes, self.origins, strict=True) if origin not in MOVES)
 
     @property
     def best(self) -> Point | None:
