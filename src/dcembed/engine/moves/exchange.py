@@ -24,8 +24,8 @@ NAME = "exchange"
 NUM_ROUNDS, NUM_IDLE = 60, 1
 # How often a kick goes out from where the last descent ended, rather than from the best.
 ONWARDS = 0.5
-# Chains in a round: as many as so many numbers in columns and rows, and so many multiplications, allow.
-MAX_CHAINS, MIN_CHAINS, MAX_ENTRIES, MAX_COST = 512, 16, 200_000, 50_000_000
+# Chains in a round: so many for each integer, as far as so many numbers in columns and rows, and so many multiplications, allow.
+CHAINS_EACH, MAX_CHAINS, MIN_CHAINS, MAX_ENTRIES, MAX_COST = 8, 512, 16, 200_000, 50_000_000
 # Neural rows count as in the scout's firm merit: what is found should be feasible.
 FIRMNESS = 100.0
 # What counts as better, in relation to max(1, |merit|).
@@ -97,7 +97,7 @@ def _tried(terrain: Terrain, w: Array, rng: np.random.Generator) -> Points | Non
 def _num_chains(terrain: Terrain) -> int:
     host = terrain.space.host
     affordable = min(MAX_ENTRIES // (host.num_columns + host.num_rows), MAX_COST // max(1, evaluation_cost(terrain.problem.embedded)))
-    return int(np.clip(affordable, MIN_CHAINS, MAX_CHAINS))
+    return int(np.clip(min(affordable, CHAINS_EACH * terrain.integers.size), MIN_CHAINS, MAX_CHAINS))
 
 
 def _same(terrain: Terrain, w: Array, other: Array) -> bool:
