@@ -83,9 +83,10 @@ class Options:
     search
         How long the run goes on with further starts. The starts that `solve` is given come first, then where the host alone is best,
         then good and different points of the host; the best point of all is returned. "patient" ends when nothing better was found
-        in 20 starts and in twice the steps it took to find the best. "until-limit" goes on until the time limit, "converge" is one
-        pass of `max_starts` starts. "local" is for solves again and again from a good start: one start, which ends as soon as the
-        tangents show a local solution, without the look around it that the others take.
+        in 20 starts and in twice the steps it took to find the best; the last of these are made from points that were found before.
+        "until-limit" goes on until the time limit, with such moves from early on; "converge" is one pass of `max_starts` starts.
+        "local" is for solves again and again from a good start: one start, which ends as soon as the tangents show a local solution,
+        without the look around it that the others take.
     max_starts
         Starts at most, those that `solve` is given included (these are all made); 1 is fastest. None is 5 for "converge", 1 for
         "local", and no limit otherwise.

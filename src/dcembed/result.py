@@ -162,7 +162,7 @@ class Result:
         (seconds, bound) whenever a better bound was certified.
     agreement, num_starts
         How many starts ended within 0.1 % of the best feasible objective, 0 without a feasible point, and how many were made. This proves
-        nothing, but a best point that most starts meet is seldom beaten.
+        nothing, but a best point that most starts meet is seldom beaten. Starts that are made from good points agree with nothing.
     incumbents
         (seconds, objective) of every improving feasible point.
     incumbent_points

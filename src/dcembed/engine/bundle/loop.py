@@ -91,9 +91,13 @@ def _go_on(problem: Problem, workshop: Workshop, taken: BundleStep) -> State | S
 
 def is_settled(problem: Problem, w: Array, settled: Sequence[Array]) -> bool:
     """Whether an earlier start has ended with the same integers and network inputs: what is left is convex, and done."""
+    if not len(settled):
+        return False
     decided = problem.embedded.host.integer.copy()
     decided[problem.embedded.input_columns] = True
-    return any(np.allclose(w[decided], other[decided], rtol=SAME_POINT, atol=SAME_POINT) for other in settled)
+    # A long search has settled thousands of points.
+    others = np.array(settled)[:, decided]
+    return bool((np.abs(w[decided] - others) <= SAME_POINT + SAME_POINT * np.abs(others)).all(axis=1).any())
 
 
 def _cope(problem: Problem, workshop: Workshop, state: State, solution: Solution) -> State | Status:

@@ -10,8 +10,6 @@ from dcembed.engine.moves.terrain import Terrain
 from dcembed.engine.moves.verified import Verified
 
 NAME = "blocks"
-# Integers of the smallest neighbourhood.
-FEWEST = 4
 # How often a neighbourhood is one piece, rather than pieces from anywhere.
 TOGETHER = 0.5
 
@@ -19,9 +17,9 @@ TOGETHER = 0.5
 def open_blocks(terrain: Terrain, verified: Verified, size: float, rng: np.random.Generator) -> Suggestion | None:
     """A neighbourhood with about this share of the integers."""
     point, columns = verified.pick(rng), terrain.integers
-    if point is None or columns.size < FEWEST:
+    if point is None or columns.size < 2:
         return None
-    integer, number = terrain.problem.embedded.integer, max(FEWEST, int(size * columns.size))
+    integer, number = terrain.problem.embedded.integer, terrain.num_open(size)
     if rng.random() < TOGETHER:
         free = terrain.companies.grow(int(rng.choice(columns)), number, integer, rng)
     else:

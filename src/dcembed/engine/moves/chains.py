@@ -19,7 +19,7 @@ from dcembed.run.space import Space
 MAX_REPAIRS = 12
 # What a row may be off by and count as kept, in relation to max(1, |limit|), and how many columns are tried for a row before a chain is given up.
 ROW_TOL = 1e-9
-NUM_TRIES = 3
+NUM_TRIES = 2
 # How often a row is repaired by a column that no network depends on, where it has one.
 QUIET_SHARE = 0.7
 # Columns that are moved along their costs, one after the other, at most.
@@ -74,7 +74,7 @@ class Chains:
             if open_.size == 0:
                 break
             self._repair(w, activity, moved, broken, open_, rng)
-        holds: Array = ~self._broken(activity).any(axis=1)
+        holds = ~np.asarray(self._broken(activity).any(axis=1))
         return w, holds
 
     def slide(self, w: Array) -> Array:
@@ -130,14 +130,15 @@ class Chains:
 
     def _pick(self, row: Array, moved: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """A column of each row, at random, and its coefficient; zero where only columns that have moved were drawn."""
-        place, is_quiet = np.arange(row.size), rng.random(row.size) < QUIET_SHARE
         column, coefficient = np.zeros(row.size, dtype=np.int64), np.zeros(row.size)
-        for attempt in range(NUM_TRIES + 1):
-            for matrix, some in ((self._rows, (coefficient == 0) if attempt else ~is_quiet), (self._quiet, is_quiet & (attempt == 0))):
-                length = np.diff(matrix.indptr)[row]
-                drawn = matrix.indptr[row] + np.minimum((rng.random(row.size) * length).astype(np.int64), np.maximum(length - 1, 0))
-                usable = np.flatnonzero(some & (length > 0))
-                found = matrix.indices[drawn[usable]]
-                fresh = ~moved[place[usable], found]
-                column[usable[fresh]], coefficient[usable[fresh]] = found[fresh], matrix.data[drawn[usable]][fresh]
+        wanted = rng.random(row.size) < QUIET_SHARE
+        for matrix in (self._quiet, *[self._rows] * NUM_TRIES):
+            first, length = matrix.indptr[row], matrix.indptr[row + 1] - matrix.indptr[row]
+            drawn = (first + rng.random(row.size) * length).astype(np.int64)
+            usable = np.flatnonzero(wanted & (length > 0))
+            found = matrix.indices[drawn[usable]]
+            fresh = ~moved[usable, found]
+            usable = usable[fresh]
+            column[usable], coefficient[usable] = found[fresh], matrix.data[drawn[usable]]
+            wanted = coefficient == 0
         return column, coefficient

@@ -7,7 +7,9 @@ has been tried little is tried. Work is counted in steps, never in seconds, so t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -30,14 +32,17 @@ class Kind:
         The origin of its starts.
     size
         Of its neighbourhoods or kicks, in shares of what is there.
+    effort
+        What it takes to make a start of this kind before its first step, in steps.
     gain, work
-        Improvements that it has brought, and steps that it took, each start as one more; both fade.
+        Improvements that it has brought, and what they and all others took, in steps; both fade.
     number
         Its starts so far.
     """
 
     name: str
     size: float
+    effort: float = 1.0
     gain: float = FIRST_GAIN
     work: float = FIRST_WORK
     number: int = 0
@@ -57,19 +62,19 @@ class Chooser:
         )
         return tuple(kind for kind, _ in ranked)
 
-    def heard(self, name: str, is_better: bool, work: int, factor: float) -> Chooser:
-        """After a start of this kind that took so much work; its size is to change by a factor."""
+    def heard(self, name: str, is_better: bool, work: float, factor: float) -> Chooser:
+        """After a start of this kind whose steps were so much work; its size is to change by a factor."""
         faded = (replace(kind, gain=FADING * kind.gain, work=FADING * kind.work) for kind in self.kinds)
         return Chooser(tuple(_tried(kind, is_better, work, factor) if kind.name == name else kind for kind in faded))
 
-    def missed(self, name: str) -> Chooser:
-        """A kind had nothing to suggest: that counts as a start without a step."""
-        return self.heard(name, False, 1, 1.0)
+    def missed(self, names: Sequence[str]) -> Chooser:
+        """Some kinds had nothing to suggest: each counts as a start without a step."""
+        return reduce(lambda chooser, name: chooser.heard(name, False, 0.0, 1.0), names, self)
 
 
-def _tried(kind: Kind, is_better: bool, work: int, factor: float) -> Kind:
+def _tried(kind: Kind, is_better: bool, work: float, factor: float) -> Kind:
     size = float(np.clip(factor * kind.size, SMALLEST, LARGEST))
-    return replace(kind, gain=kind.gain + is_better, work=kind.work + work, number=kind.number + 1, size=size)
+    return replace(kind, gain=kind.gain + is_better, work=kind.work + work + kind.effort, number=kind.number + 1, size=size)
 
 
 def resized(is_better: bool, is_exhausted: bool) -> float:

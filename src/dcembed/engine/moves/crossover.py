@@ -39,7 +39,7 @@ def cross(terrain: Terrain, verified: Verified, size: float, rng: np.random.Gene
 def _opened(terrain: Terrain, differs: Array, size: float, rng: np.random.Generator) -> Array:
     """The integers that differ, or some of them where they are many; and a few that belong to them where they are few."""
     integer = terrain.problem.embedded.integer
-    number = max(2, int(size * terrain.integers.size))
+    number = terrain.num_open(size)
     free = np.zeros(integer.size, dtype=bool)
     free[rng.choice(differs, min(number, differs.size), replace=False)] = True
     if differs.size < number:

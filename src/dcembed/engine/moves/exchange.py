@@ -21,9 +21,11 @@ from dcembed.run.penalty import estimate_penalty
 
 NAME = "exchange"
 # Rounds of a descent, all kicks included, and rounds in a row that bring nothing before the next kick.
-NUM_ROUNDS, NUM_IDLE = 40, 2
-# Chains in a round: as many as so many numbers in columns and rows, and so many multiplications, allow.
-MAX_CHAINS, MIN_CHAINS, MAX_ENTRIES, MAX_COST = 512, 16, 200_000, 50_000_000
+NUM_ROUNDS, NUM_IDLE = 60, 1
+# How often a kick goes out from where the last descent ended, rather than from the best.
+ONWARDS = 0.5
+# Chains in a round: so many for each integer, as far as so many numbers in columns and rows, and so many multiplications, allow.
+CHAINS_EACH, MAX_CHAINS, MIN_CHAINS, MAX_ENTRIES, MAX_COST = 8, 512, 16, 200_000, 50_000_000
 # Neural rows count as in the scout's firm merit: what is found should be feasible.
 FIRMNESS = 100.0
 # What counts as better, in relation to max(1, |merit|).
@@ -48,13 +50,15 @@ def exchange(terrain: Terrain, verified: Verified, size: float, rng: np.random.G
 
 def _descend(terrain: Terrain, point: Point, size: float, rng: np.random.Generator) -> Array | None:
     penalty = FIRMNESS * (terrain.problem.options.initial_penalty or estimate_penalty(terrain.problem.embedded, point))
-    base, best, best_merit = point.w, None, np.inf
+    base, best_merit = point.w, np.inf
+    best: Array | None = None
     merit, num_idle = point.merit(penalty), 0
     for _ in range(NUM_ROUNDS):
         if terrain.limits().seconds <= 0 or terrain.limits().interrupted():
             break
         if num_idle >= NUM_IDLE:
-            base, merit, num_idle = _kicked(terrain, point.w if best is None else best, size, rng), np.inf, 0
+            origin = base if best is None or rng.random() < ONWARDS else best
+            base, merit, num_idle = _kicked(terrain, origin, size, rng), np.inf, 0
         tried = _tried(terrain, base, rng)
         if tried is None:
             num_idle += 1
@@ -72,7 +76,7 @@ def _descend(terrain: Terrain, point: Point, size: float, rng: np.random.Generat
 
 def _kicked(terrain: Terrain, w: Array, size: float, rng: np.random.Generator) -> Array:
     """A point some chains away; the same where none was found."""
-    for _ in range(int(rng.integers(0, 2 + int(MOST_KICKS * size)))):
+    for _ in range(int(rng.integers(1, 2 + int(MOST_KICKS * size)))):
         drawn, holds = terrain.chains.draw(np.tile(w, (MIN_CHAINS, 1)), terrain.integers, rng)
         kept = np.flatnonzero(holds)
         w = drawn[kept[int(rng.integers(kept.size))]] if kept.size else w
@@ -93,7 +97,7 @@ def _tried(terrain: Terrain, w: Array, rng: np.random.Generator) -> Points | Non
 def _num_chains(terrain: Terrain) -> int:
     host = terrain.space.host
     affordable = min(MAX_ENTRIES // (host.num_columns + host.num_rows), MAX_COST // max(1, evaluation_cost(terrain.problem.embedded)))
-    return int(np.clip(affordable, MIN_CHAINS, MAX_CHAINS))
+    return int(np.clip(min(affordable, CHAINS_EACH * terrain.integers.size), MIN_CHAINS, MAX_CHAINS))
 
 
 def _same(terrain: Terrain, w: Array, other: Array) -> bool:

@@ -63,6 +63,6 @@ def _kick_integers(terrain: Terrain, w: Array, size: float, rng: np.random.Gener
         return Suggestion(found, NAME, is_on_foot=True)
     integer = terrain.problem.embedded.integer
     found = np.where(integer, np.round(found), found)
-    number = max(chosen.size + 1, int(FOLLOWING * size * columns.size))
+    number = terrain.num_open(FOLLOWING * size)
     free = terrain.companies.grow(int(chosen[0]), number, integer, rng) | kept | (integer & (found != w))
     return Suggestion(found, NAME, hold_others(terrain.problem, found, free))

@@ -38,7 +38,7 @@ def open_by_relaxation(terrain: Terrain, verified: Verified, size: float, rng: n
     relaxed = _relaxed(terrain, point, rng)
     if relaxed is None:
         return None
-    number = max(2, int(size * columns.size))
+    number = terrain.num_open(size)
     distance = np.abs(relaxed - point.w)[columns]
     order = np.argsort(-distance, kind="stable")
     moved = columns[order[: min(number, int((distance > AGREES).sum()))]]

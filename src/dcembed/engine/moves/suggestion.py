@@ -22,9 +22,12 @@ class Suggestion:
         Bounds of the columns inside which it stays, most integers being held by them; None where all are free.
     is_on_foot
         Whether tangents alone are to look whether the place is worth more.
+    missed
+        The kinds of starts that were asked before, and had nothing to suggest.
     """
 
     w: Array
     origin: str
     box: Box | None = None
     is_on_foot: bool = False
+    missed: tuple[str, ...] = ()

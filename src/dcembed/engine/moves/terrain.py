@@ -16,6 +16,9 @@ from dcembed.engine.scouting.scoring import Open, find_open
 from dcembed.run.space import Space
 from dcembed.solvers.base import Limits
 
+# Integers of the smallest and of the largest neighbourhood: a solver finds little in larger ones.
+FEWEST, MOST = 4, 200
+
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
@@ -45,6 +48,10 @@ class Terrain:
         embedded, box = self.problem.embedded, self.problem.box
         columns = embedded.input_columns
         return columns[~embedded.integer[columns] & (box.ub[columns] > box.lb[columns])]
+
+    def num_open(self, size: float) -> int:
+        """How many integers a neighbourhood has that is to have such a share of them."""
+        return int(np.clip(size * self.integers.size, FEWEST, MOST))
 
     @cached_property
     def companies(self) -> Companies:

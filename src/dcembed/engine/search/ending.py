@@ -58,7 +58,7 @@ def find_ending(options: Options, progress: Progress, num_given: int, box: Box, 
         return Ending(progress.status, f"{_count(progress)}, as many as asked for")
     if options.search == "patient" and progress.patience.is_over:
         return Ending(progress.status, progress.patience.reason)
-    if options.search == "patient" and options.prove and _agree(outcomes[-NUM_AGREED:], progress.best):
+    if options.search == "patient" and options.prove and _agree(progress.own[-NUM_AGREED:], progress.best):
         return Ending(progress.status, f"{NUM_AGREED} starts in a row ended within {AGREEMENT:.1%} of the best")
     return None
 

@@ -78,6 +78,7 @@ def open_search(problem: Problem, journal: Journal) -> Iterator[Search]:
     scout = Scout(shared, lambda: _for_corners(problem, journal), journal.crew, journal.clock)
     terrain = Terrain(problem, Space(embedded, problem.box), journal.clock.limits)
     given = tuple(map(embedded.lower, journal.arguments.starts))
+    journal.work_on("given")
     with kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as session, closing(scout):
         session.set_cost(embedded.host.cost, embedded.host.offset)
         host = HostProblem(embedded, problem.box, session)

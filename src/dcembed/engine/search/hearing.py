@@ -21,6 +21,8 @@ STALLED = 10
 # The same with "until-limit", where there is all the time to come back to other starts; with integers moves come as soon as there is a point
 # to move from.
 STALLED_SOON = 2
+# What a step inside of a neighbourhood counts beside one of the whole problem.
+NARROW_WORK = 0.3
 
 
 def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Progress:
@@ -34,7 +36,8 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
         outcome = replace(outcome, best=best_of((earlier[steps.start].best, outcome.best), problem.options.feasibility_tol))
     if order.origin not in MOVES:
         here.journal.reach(steps.start, outcome.best)
-    here.scout.hear_end(outcome.point.w)
+    if order.box is None:
+        here.scout.hear_end(outcome.point.w)
     if here.columns is not None and (here.journal.clock.ended() is None or problem.options.prove):
         here.columns.hear(outcome.point)
         here.columns.hear(outcome.best)
@@ -46,7 +49,7 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
         num_others=progress.num_others + 1 if is_new else 0,
         verified=progress.verified.heard(here.terrain.space, outcome.best),
         chooser=chooser,
-        is_stalled=progress.is_stalled or _is_stalled(here, patience),
+        is_stalled=progress.is_stalled or (len(earlier) + is_new > here.num_first and _is_stalled(here, patience)),
     )
 
 
@@ -69,4 +72,5 @@ def _chooser(here: Search, progress: Progress, order: Order, outcome: Outcome, n
         here.terrain.space.places(outcome.point.w), here.terrain.space.places(best.w), atol=SAME_PLACE
     )
     is_exhausted = is_back if order.box is None else outcome.is_settled
-    return progress.chooser.heard(order.origin, is_better, num_steps + 1, resized(is_better, is_exhausted))
+    work = num_steps * (1.0 if order.box is None else NARROW_WORK)
+    return progress.chooser.missed(order.missed).heard(order.origin, is_better, work, resized(is_better, is_exhausted))

@@ -46,6 +46,8 @@ class Order:
         The solver that carried the last start, None to begin with the first choice.
     penalty
         The first penalty, None to estimate it.
+    missed
+        The kinds of starts that were asked before it, and had nothing to suggest.
     gives_up
         Whether it is left where it has no hope to become better than what others have found.
     """
@@ -57,6 +59,7 @@ class Order:
     box: Box | None = None
     backend: Backend | None = None
     penalty: float | None = None
+    missed: tuple[str, ...] = ()
     gives_up: bool = False
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Chooser
+from dcembed.engine.moves.table import MOVES
 from dcembed.engine.moves.verified import Verified
 from dcembed.engine.outcome import Outcome, forget, is_forgotten, num_entries
 from dcembed.engine.search.patience import Patience
@@ -60,6 +61,11 @@ class Progress:
     def status(self) -> Status:
         """What the starts amount to."""
         return report(outcome.status for outcome in self.outcomes)
+
+    @property
+    def own(self) -> tuple[Outcome, ...]:
+        """Outcomes of starts that were not made from points of others: what they agree on says something."""
+        return tuple(outcome for outcome, origin in zip(self.outcomes, self.origins, strict=False) if origin not in MOVES)
 
     @property
     def best(self) -> Point | None:

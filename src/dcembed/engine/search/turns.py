@@ -66,9 +66,10 @@ def _begun(here: Search, progress: Progress) -> Order | Ending:
     number, origin = progress.num_begun, suggested.origin
     point = measure_start(here.problem.embedded, suggested.w)
     here.journal.start(number, point, origin, is_own=origin not in MOVES)
-    here.scout.hear_start(point.w)
+    if suggested.box is None:
+        here.scout.hear_start(point.w)
     left = point if origin in MOVES else _left(here, point, number)
-    order = Order(left, _steps(here, progress, suggested), origin, box=suggested.box, gives_up=here.goes_on)
+    order = Order(left, _steps(here, progress, suggested), origin, box=suggested.box, missed=suggested.missed, gives_up=here.goes_on)
     return _informed(here, progress, order)
 
 
@@ -96,10 +97,12 @@ def taking_up(progress: Progress, max_steps: int) -> Order | None:
 def _chosen(here: Search, progress: Progress) -> Suggestion | Ending:
     """Where the usual starts bring nothing better any more: a start of the kind that has brought most for its work, or is worth a try."""
     rng = np.random.default_rng([here.problem.options.seed, progress.num_begun])
+    missed: tuple[str, ...] = ()
     for kind in progress.chooser.order(rng):
         suggested = _suggested(here, progress, kind, rng)
         if suggested is not None:
-            return suggested
+            return replace(suggested, missed=missed)
+        missed = (*missed, kind.name)
     return _stopped(here, progress)
 
 
