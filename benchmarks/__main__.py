@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -53,8 +56,21 @@ def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Co
         jobs = drop_unavailable(plan(experiments, methods, chosen.sizes, trials, limit, chosen.short), console)
     except SizeError as error:
         parser.error(str(error))
-    run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed)
+    with _executor(chosen.dask) as executor:
+        run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed, executor)
     return 0
+
+
+@contextmanager
+def _executor(address: str | None) -> Iterator[Executor | None]:
+    """That of a Dask cluster, None for runs on this machine."""
+    if address is None:
+        yield None
+        return
+    from distributed import Client
+
+    with Client(address) as client:
+        yield client.get_executor(pure=False)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -70,6 +86,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--preparation-limit", type=float, metavar="SECONDS", help="for what comes before a method's clock; twice the time limit by default"
     )
     sweep.add_argument("--jobs", type=int, default=1, metavar="NUMBER", help="runs at a time, each on one thread; 1 by default")
+    sweep.add_argument(
+        "--dask", metavar="ADDRESS", help="hand the runs to a Dask cluster, such as tcp://scheduler:8786; on this machine by default"
+    )
     sweep.add_argument("--short", action="store_true", help="few sizes, one trial, a few seconds a run")
     sweep.add_argument("--retry-failed", action="store_true", help="run again what crashed or was killed")
     page = verbs.add_parser("report", help="write the tables and pictures of what has been run")

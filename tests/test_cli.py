@@ -228,13 +228,14 @@ def test_every_option_can_be_set(folder, capsys):
         "solver": "piqp",
         "solver_options": "{}",
         "threads": 1,
+        "workers": 1,
         "seed": 4,
         "checkpoint": "run.npz",
         "verbose": "false",
     }
     flags = [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
     assert main([*SOLVE, *flags]) == 0
-    assert set(options) | {"callback", "stop"} == {field.name for field in dcembed.Options.__dataclass_fields__.values()}
+    assert set(options) | {"callback", "stop", "executor"} == {field.name for field in dcembed.Options.__dataclass_fields__.values()}
     assert "(feasible), bound" in capsys.readouterr().out
     assert (folder / "run.npz").is_file()
     assert main([*MILP, "--quiet", "--solver", "highs", "--solver-option", "presolve=off", "--threads", "1", "--seed", "7"]) == 0
@@ -249,7 +250,7 @@ def test_embeddings_from_a_file(folder):
     assert json.loads((folder / "a.json").read_text())["objective"] == pytest.approx(0.3091189773, abs=1e-6)
 
 
-ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, prove, gap_tol, solver, solver_options, threads, seed, checkpoint, verbose"
+ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, prove, gap_tol, solver, solver_options, threads, workers, seed, checkpoint, verbose"
 
 MISTAKES = [
     ([], "dcembed: the following arguments are required: {solve,info} (see dcembed --help)"),
@@ -320,6 +321,10 @@ MISTAKES = [
     (
         [*SOLVE, "--option", "callback=print"],
         "dcembed: --option callback: a callback is a Python function; it cannot be given on the command line.",
+    ),
+    (
+        [*SOLVE, "--option", "executor=pool"],
+        "dcembed: --option executor: an executor is a Python object; workers=2 begins processes of our own; it cannot be given on the command line.",
     ),
     ([*SOLVE, "--solver-option", "presolve"], "dcembed: --solver-option presolve: NAME=VALUE is expected."),
     ([*SOLVE, "--solver", "cplex"], "dcembed: "),
@@ -482,7 +487,7 @@ def test_ctrl_c_and_sigterm_return_the_best_point(folder, number):
     process = run_module("solve", "big.lp", "--network", "big.npz", "--inputs", "x*", "--outputs", "y", "--solution", "a.json", cwd=folder)
     seen = ""
     deadline = time.monotonic() + 200
-    while "start\n" not in seen and time.monotonic() < deadline:
+    while "start: " not in seen and time.monotonic() < deadline:
         seen += process.stdout.readline()
     process.send_signal(number)
     _, err = process.communicate(timeout=200)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -72,30 +73,42 @@ def run_sweep(
     at_once: int = 1,
     preparation_limit: float = 300.0,
     retry_failed: bool = False,
+    executor: Executor | None = None,
 ) -> int:
-    """Run what this code has no records of yet; returns how many runs were made."""
+    """Run what this code has no records of yet; returns how many runs were made.
+
+    `executor` hands the runs to other machines, as many at a time as it has workers; by default they are run here.
+    """
     keys = missing([astuple(fingerprinted(job)) for job in jobs], read_records(path), retry_failed)
     left = [Job(*key) for key in keys]
     if len(left) < len(jobs):
         console.print(f"{len(jobs) - len(left)} of {len(jobs)} runs of this code are in the records already.")
-    stamp = {"machine": describe_machine(), "versions": describe_versions(), "command": command}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     stop = threading.Event()
     with Progress(*columns, console=console) as progress, ThreadPoolExecutor(at_once) as pool:
         bars = {e: progress.add_task(e, total=sum(job.experiment == e for job in left)) for e in dict.fromkeys(j.experiment for j in left)}
-        futures: dict[Future[Record], Job] = {pool.submit(run_job, job, preparation_limit, stop=stop): job for job in left}
+        run_here = partial(run_stamped, stop=stop)
+        submit = partial(pool.submit, run_here) if executor is None else partial(executor.submit, run_stamped)
+        futures: dict[Future[Record], Job] = {submit(job, preparation_limit): job for job in left}
         try:
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                    job, record = futures.pop(future), replace(future.result(), **stamp)
+                    job, record = futures.pop(future), replace(future.result(), command=command)
                     append_record(path, record)
                     progress.console.print(_line(record), highlight=False)
                     progress.advance(bars[job.experiment])
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
+            for future in futures:
+                future.cancel()
             raise
     return len(left)
+
+
+def run_stamped(job: Job, preparation_limit: float, stop: threading.Event | None = None) -> Record:
+    """Run a job where this is called, and say which machine that is."""
+    return replace(run_job(job, preparation_limit, stop=stop), machine=describe_machine(), versions=describe_versions())
 
 
 def _is_available(family: str, size: str, trial: int, console: Console) -> bool:

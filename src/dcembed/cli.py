@@ -34,7 +34,11 @@ NETWORK_FILES = "an .onnx, .keras, .h5, .npz, .safetensors or .nnet file"
 ARCHITECTURE = "activation between the layers of an .npz or .safetensors file that does not say it, or one for each hidden layer"
 PICTURES = (".png", ".pdf", ".svg")
 # Options that no text stands for.
-IN_PYTHON_ONLY = {"callback": "a callback is a Python function", "stop": "a threading.Event is a Python object"}
+IN_PYTHON_ONLY = {
+    "callback": "a callback is a Python function",
+    "stop": "a threading.Event is a Python object",
+    "executor": "an executor is a Python object; workers=2 begins processes of our own",
+}
 
 
 class _Parser(argparse.ArgumentParser):

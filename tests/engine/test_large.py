@@ -13,6 +13,8 @@ from dcembed.baselines import BASELINES
 from dcembed.bounds.hull import Hull
 from dcembed.bounds.pieces import count_pieces, find_pieces
 from dcembed.bounds.relaxation import build_relaxation
+from dcembed.crew.crew import Crew
+from dcembed.crew.task import Shared
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.embedded.measurements import slopes
@@ -24,7 +26,7 @@ from dcembed.engine.columns.integers import find_choices
 from dcembed.engine.columns.layout import lay_out
 from dcembed.engine.columns.recombination import Kind, recombine
 from dcembed.engine.problem import build_problem
-from dcembed.engine.search import loop
+from dcembed.engine.search import orders
 from dcembed.errors import InputError
 from dcembed.program import derive
 from dcembed.program.tightening import tighten
@@ -121,7 +123,7 @@ def sampled_task(monkeypatch, link: str = "budget") -> Task:
     layout = lay_out(embedded, problem.blocks, problem.box)
     assert layout is not None
     nothing = np.clip(np.zeros(embedded.host.num_columns), layout.box.lb, layout.box.ub)
-    return Task(problem, layout, find_choices(layout), nothing)
+    return Task(Shared(problem), layout, find_choices(layout), nothing)
 
 
 def test_very_many_blocks_are_combined_without_a_solver(monkeypatch):
@@ -130,7 +132,7 @@ def test_very_many_blocks_are_combined_without_a_solver(monkeypatch):
     rng, clock = np.random.default_rng(0), Clock(np.inf)
     state = begin(task)
     for _ in range(4):
-        state = relax(task, price(task, state, state.prices, rng, clock), clock)
+        state = relax(task, price(task, state, state.prices, rng, Crew(), clock), clock)
 
     def refuse(*_arguments, **_more):
         raise AssertionError("no solver is needed")
@@ -170,7 +172,7 @@ def test_no_solver_is_opened_for_a_start_that_the_time_does_not_reach(monkeypatc
     def refuse(*_arguments):
         raise AssertionError("the time is over")
 
-    monkeypatch.setattr(loop, "run_start", refuse)
+    monkeypatch.setattr(orders, "run_start", refuse)
     result = dcembed.solve(program, embedding, start=[0.0, 0.0, 0.0], options=quiet(time_limit=0.0))
     assert result.status is dcembed.Status.TIME_LIMIT
     assert result.is_feasible
@@ -235,6 +237,6 @@ def test_pieces_are_looked_for_when_somebody_asks_and_the_time_ends_that(samples
     assert count_pieces(relaxation) == 40
     assert len(find_pieces(relaxation)) == 40
     over = Clock(0.0)
-    hull = Hull(relaxation, over)
+    hull = Hull(relaxation, over, Crew())
     with pytest.raises(RunEnded):
         _ = hull.pieces

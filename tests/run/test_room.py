@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dcembed
+from dcembed.crew.task import Shared
 from dcembed.embedded.point import Point, measure_point
 from dcembed.engine.outcome import Outcome, is_forgotten
 from dcembed.engine.scouting.pool import Pool
@@ -124,7 +125,7 @@ def test_the_scout_draws_and_remembers_few_points_of_very_many_columns(monkeypat
 
         problem = build_problem(journal.embedded, arguments.options)
         space = Space(problem.embedded, problem.box)
-        scout = Scout(space, problem.solver, 0, 1e-6, journal.clock)
+        scout = Scout(Shared(problem), lambda: problem.solver, journal.crew, journal.clock)
         assert scout._num_points() == 2
         for number in range(20):
             scout.hear_start(np.full(2, number / 40.0))

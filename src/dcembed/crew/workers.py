@@ -22,6 +22,9 @@ from dcembed.errors import InputError
 
 T = TypeVar("T")
 
+# More than this is a mistake.
+MOST = 4096
+
 
 @dataclass(frozen=True, eq=False)
 class _Job:
@@ -54,13 +57,13 @@ class Workers(Executor):
     """
 
     def __init__(self, num_workers: int, threads: int = 1) -> None:
-        if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 1:
-            raise InputError(f"Workers: num_workers={num_workers!r} is not accepted. Give a whole number, at least 1.")
+        for name, number in (("num_workers", num_workers), ("threads", threads)):
+            _require_count(name, number)
         self.num_workers, self._threads_each = num_workers, threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._processes: set[Process] = set()
-        self._is_closed = False
+        self._is_closed = self._is_killed = False
         self._begun = threading.Event()
         self._attendants = [threading.Thread(target=self._attend, daemon=True) for _ in range(num_workers)]
         _open.add(self)
@@ -103,6 +106,8 @@ class Workers(Executor):
         """End all processes now; tasks that were under way are lost."""
         self._close(cancel_futures=True)
         with self._lock:
+            # From here on nobody begins another one.
+            self._is_killed = True
             processes = list(self._processes)
         for process in processes:
             process.kill()
@@ -159,9 +164,9 @@ class Workers(Executor):
             return None
         with self._lock:
             self._processes.add(process)
-            is_closed = self._is_closed
+            is_wanted = not self._is_killed
         try:
-            if is_closed and self._jobs.empty():
+            if not is_wanted:
                 raise WorkerLost("not wanted any more")
             process.wait_until_ready()
         except WorkerLost:
@@ -175,6 +180,11 @@ class Workers(Executor):
             process.end()
             with self._lock:
                 self._processes.discard(process)
+
+
+def _require_count(name: str, number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST:
+        raise InputError(f"Workers: {name}={number!r:.60} is not accepted. Give a whole number from 1 to {MOST}.")
 
 
 _open: weakref.WeakSet[Workers] = weakref.WeakSet()

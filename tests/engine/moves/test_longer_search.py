@@ -11,7 +11,7 @@ import pytest
 import dcembed
 from dcembed import Status
 from dcembed.engine.moves import table
-from dcembed.engine.search import loop
+from dcembed.engine.search import hearing
 from move_problems import all_jobs, jobs_problem, two_valleys
 from problems import binary_problem, indicator_problem, level_problem
 
@@ -80,7 +80,7 @@ def test_a_patient_search_turns_to_moves_when_others_bring_nothing_more():
     begun = {record.start: record.origin for record in result.history}
     first = min((number for number, origin in begun.items() if origin in table.MOVES), default=None)
     assert first is not None
-    assert first >= loop.STALLED
+    assert first >= hearing.STALLED
     once = dcembed.solve(*binary_problem(3), options={"verbose": False, "search": "converge", "max_starts": 15})
     assert not {record.origin for record in once.history} & set(table.MOVES)
 
