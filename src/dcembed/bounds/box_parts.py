@@ -21,8 +21,8 @@ from dcembed.network.planes import Planes, lower_planes
 from dcembed.result import Status
 from dcembed.run.clock import RunEnded
 
-# Multiplications of a part, some hundredths of a second; a box costs so many however small its network is.
-PART_COST, BOX_COST = 3e6, 2000
+# Multiplications of a part, about a tenth of a second; a box costs so many however small its network is.
+PART_COST, BOX_COST = 1e7, 2000
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,11 +93,13 @@ class Crew:
         here = Here(timer)
         if len(parts) < 2 or not self.is_there() or not self.can_send(shared):
             return [function(shared.value, here, *part) for part in parts]
+        are_busy = sum(not future.done() for future in self._futures) >= self.size
         errands = [self.send(function, shared, part, timer) for part in parts]
         answers: list[Any] = [None] * len(parts)
         longest = 0.0
         for number in reversed(range(len(parts))):
-            if self._is_not_begun(errands[number]):
+            # With something else to do for all of the others there is time for it here; else one more would be in their way.
+            if errands[number] is None or (are_busy and self._is_not_begun(errands[number])):
                 began = time.monotonic()
                 answers[number] = function(shared.value, here, *parts[number])
                 errands[number], longest = None, max(longest, time.monotonic() - began)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from dcembed.children import command
@@ -45,12 +47,14 @@ class Process:
         """Whether the process runs."""
         return self._process.poll() is None
 
-    def wait_until_ready(self) -> None:
-        """Wait until it has imported what it needs to take tasks; WorkerLost if it ends before."""
+    def wait_until_ready(self, modules: Sequence[str] = ()) -> None:
+        """Wait until it takes tasks, and has imported these modules for them; WorkerLost if it ends before."""
         self._receive()
+        for name in modules:
+            self.ask(import_module, (name,), is_answered=False)
 
-    def ask(self, function: Any, arguments: tuple[Any, ...]) -> Any:
-        """What the function returns there, or raises; WorkerLost if the process ends."""
+    def ask(self, function: Any, arguments: tuple[Any, ...], is_answered: bool = True) -> Any:
+        """What the function returns there, or raises, if that matters; WorkerLost if the process ends."""
         assert self._process.stdin is not None
         request = pack((function, arguments))
         try:
@@ -58,7 +62,7 @@ class Process:
         except (OSError, ValueError) as error:
             raise WorkerLost(f"worker process {self.pid} has ended") from error
         succeeded, value = self._receive()
-        if succeeded:
+        if succeeded or not is_answered:
             return value
         raise value
 

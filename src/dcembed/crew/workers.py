@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 # More than this is a mistake.
 MOST = 4096
+# What tasks need, which a process imports before it takes any.
+PRELOADED = ("dcembed.engine.search.orders", "dcembed.engine.columns.walks", "dcembed.engine.scouting.ways_down", "dcembed.bounds.hull")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class Workers(Executor):
             _require_count(name, number)
         self.num_workers, self._threads_each = num_workers, threads
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock, self._turn = threading.Lock(), threading.Lock()
         self._processes: set[Process] = set()
         self._is_closed = self._is_killed = False
         self._begun = threading.Event()
@@ -133,7 +135,9 @@ class Workers(Executor):
 
     def _attend(self) -> None:
         """Keep a process, and hand one task after the other to it."""
-        process = self._begin()
+        with self._turn:
+            # One after the other: what they import takes a processor, and the run has something to do meanwhile.
+            process = self._begin()
         while (job := self._jobs.get()) is not None:
             if not job.future.set_running_or_notify_cancel():
                 continue
@@ -168,7 +172,7 @@ class Workers(Executor):
         try:
             if not is_wanted:
                 raise WorkerLost("not wanted any more")
-            process.wait_until_ready()
+            process.wait_until_ready(PRELOADED)
         except WorkerLost:
             self._end(process)
             return None

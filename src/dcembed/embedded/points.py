@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +57,15 @@ def measure_points(embedded: EmbeddedProgram, w: Array) -> Points:
     """Round the integers of each row of `w` (k, n) and measure."""
     w = np.where(embedded.host.integer, np.round(w) + 0.0, w)
     return weigh_points(embedded, w, evaluate_points(embedded, w))
+
+
+def join_points(parts: Sequence[Points]) -> Points:
+    """The points of all parts, in order."""
+    return Points(*(_joined([getattr(part, each.name) for part in parts]) for each in fields(Points)))
+
+
+def _joined(arrays: list[Any]) -> Any:
+    return np.concatenate(arrays) if np.ndim(arrays[0]) else arrays[0]
 
 
 def weigh_points(embedded: EmbeddedProgram, w: Array, neural: Array) -> Points:

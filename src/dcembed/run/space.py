@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
@@ -116,5 +115,8 @@ def far_from(places: Array, others: Array, distance: float) -> Array:
     """Which places (k, d) are further than `distance` in some column from every one of `others` (m, d)."""
     if places.shape[1] == 0:
         return np.zeros(places.shape[0], dtype=bool)
+    # Imported where it is needed: not every process looks for starts.
+    from scipy.spatial.distance import cdist
+
     far: Array = (cdist(places, others, "chebyshev") > distance).all(axis=1)
     return far

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from dcembed.arrays import Array
 from dcembed.network.chunks import slices
@@ -24,6 +23,9 @@ def find_neighbours(places: Array) -> Array:
     size, dimension = places.shape
     number = 1 + min(MIN_NEIGHBOURS + NEIGHBOURS_PER_COLUMN * dimension, MAX_NEIGHBOURS, size // MIN_SHARE)
     if dimension <= TREE_COLUMNS:
+        # Imported where it is needed: not every process looks for neighbours.
+        from scipy.spatial import KDTree
+
         neighbours: Array = KDTree(places).query(places, k=[*range(1, number + 1)])[1]
         return neighbours
     return np.vstack([_nearest(places, chunk, number) for chunk in slices(size, size, CHUNK_ENTRIES)])

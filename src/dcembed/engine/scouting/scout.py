@@ -20,8 +20,7 @@ from dcembed.engine.scouting.choice import find_neighbours, find_valleys
 from dcembed.engine.scouting.descent import NUM_STEPS
 from dcembed.engine.scouting.pool import Corners, Pool
 from dcembed.engine.scouting.sampling import draw, draw_near
-from dcembed.engine.scouting.scoring import Open, find_open, score_points
-from dcembed.engine.scouting.ways_down import STEP_PASSES, descend_in_parts
+from dcembed.engine.scouting.ways_down import STEP_PASSES, descend_in_parts, score_in_parts
 from dcembed.run.clock import Clock
 from dcembed.run.room import room_for
 from dcembed.run.space import Space, far_from
@@ -84,11 +83,6 @@ class Scout:
     @cached_property
     def _corners(self) -> Corners:
         return Corners(self._space, self._find_solver())
-
-    @cached_property
-    def _open(self) -> Open:
-        """What points leave open; a run that ends with its first start never asks."""
-        return find_open(self._space)
 
     def hear_start(self, w: Array) -> None:
         """A start was made here: no other will be."""
@@ -217,7 +211,7 @@ class Scout:
         return finite[np.sort(np.unique(finite[:, self._space.telling], axis=0, return_index=True)[1])]
 
     def _score(self, w: Array) -> Points:
-        return score_points(self._space, self._open, w)
+        return score_in_parts(self._crew, self._shared, w, self._clock)
 
     def _are_new(self, columns: Array, w: Array) -> Array:
         """Which points differ in some of the columns from every start and end so far."""

@@ -1,10 +1,11 @@
-"""Descents of many points in parts, by whoever is there.
+"""Scores and descents of many points in parts, by whoever is there.
 
 How the points are cut into parts depends on the problem alone, so that what comes of them does not depend on who does which part.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,15 +14,19 @@ from dcembed.arrays import Array
 from dcembed.crew.crew import Crew
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Timer, Watch
-from dcembed.embedded.points import evaluation_cost
+from dcembed.embedded.points import Points, evaluation_cost, join_points
 from dcembed.engine.problem import Problem
 from dcembed.engine.scouting.descent import descend
 from dcembed.engine.scouting.pool import Pool
-from dcembed.engine.scouting.scoring import Open, find_open
+from dcembed.engine.scouting.scoring import Open, find_open, score_points
 from dcembed.run.space import Space
 
 # Multiplications of a part at least, some hundredths of a second; each step takes so many passes of the networks.
-PART_COST, STEP_PASSES = 2e8, 3
+PART_COST, STEP_PASSES = 4e8, 3
+# The same where points are only measured, and more of them are sent.
+SCORE_COST = 8e8
+# Numbers that come back with the scores of all points at most: to send more takes longer than to compute them.
+MAX_SCORED_ENTRIES = 2_000_000
 # Numbers of the pool that are sent with every part at most.
 MAX_POOL_ENTRIES = 200_000
 
@@ -34,6 +39,22 @@ def descend_in_parts(crew: Crew, shared: Shared, pool: Pool, w: Array, penalty: 
     cuts = [slice(first, first + rows) for first in range(0, w.shape[0], rows)] if is_small else [slice(None)]
     parts = [(pool, w[cut], penalty[cut], num_steps) for cut in cuts]
     return np.vstack(crew.map(descend_part, shared, parts, timer))
+
+
+def score_in_parts(crew: Crew, shared: Shared, w: Array, timer: Timer) -> Points:
+    """The points (k, n) with predictions and followers in their place, and what their merits follow from."""
+    problem: Problem = shared.value
+    rows = max(1, int(np.ceil(SCORE_COST / max(1, evaluation_cost(problem.embedded)))))
+    if w.shape[0] <= rows or w.size > MAX_SCORED_ENTRIES:
+        return score_points(*_ground(problem), w)
+    return join_points(crew.map(score_part, shared, [(w[first : first + rows],) for first in range(0, w.shape[0], rows)], timer))
+
+
+def score_part(problem: Problem, watch: Watch, w: Array) -> Points:
+    """Some of the points: their columns and merits, without what else was measured, which takes longer to send than to compute."""
+    points = score_points(*_ground(problem), w)
+    none = np.zeros((w.shape[0], 0))
+    return replace(points, neural=none, excess=none, slack=points.slack.sum(axis=1, keepdims=True))
 
 
 def descend_part(problem: Problem, watch: Watch, pool: Pool, w: Array, penalty: Array, num_steps: int) -> Array:

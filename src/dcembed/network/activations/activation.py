@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 
 from dcembed.arrays import Array
 
@@ -108,7 +107,7 @@ class Activation:
         for left, right in itertools.pairwise(ends):
             last = np.nextafter(right, left)
             if self._slope_at(left) * self._slope_at(last) < 0:
-                found.append(scipy.optimize.brentq(self._slope_at, left, last, xtol=1e-15))
+                found.append(_root(self._slope_at, left, last))
         return tuple(found)
 
     def _ends(self) -> list[float]:
@@ -143,6 +142,14 @@ def find_inflections(curvature: Function, reach: float = 10.0, points: int = 20_
     # Far out it may be zero to rounding.
     grid, values = grid[values != 0.0], values[values != 0.0]
     return tuple(
-        scipy.optimize.brentq(lambda a: float(curvature(np.array([a]))[0]), grid[i], grid[i + 1], xtol=1e-15)
+        _root(lambda a: float(curvature(np.array([a]))[0]), grid[i], grid[i + 1])
         for i in np.flatnonzero(np.sign(values[:-1]) != np.sign(values[1:]))
     )
+
+
+def _root(function: Callable[[float], float], left: float, right: float) -> float:
+    """Where a function is zero that has different signs at the ends."""
+    # Imported where it is needed: it takes longer than all of the rest, and networks of ReLU never ask.
+    from scipy.optimize import brentq
+
+    return float(brentq(function, left, right, xtol=1e-15))
