@@ -150,7 +150,7 @@ CASES = (
     Case("pooling-64x64", "five starts, two hidden layers, 4,913 scenarios", five_starts(lambda: deep_pooling((64, 64), 17, 0))),
     Case("qp-8x3", "five starts, half a second", five_starts(lambda: build_qp("8x3", 0))),
     Case("water-800", f"{NUM_ROUNDS} rounds of prices", prices(lambda: build_water("800", 0))),
-    Case("qp-64x3", "one start, proof to 2 %", proof(lambda: build_qp("64x3", 0), 120.0)),
+    Case("qp-256x3-proof", "one start, proof to 2 %", proof(lambda: build_qp("256x3", 0), 120.0)),
 )
 
 

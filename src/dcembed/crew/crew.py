@@ -9,6 +9,7 @@ A task is a function at the top of a module of ours: function(shared, watch, *pa
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -70,6 +71,8 @@ class Crew:
         self.size, self.note = size, note
         self._executor, self._is_ours = executor, executor is None
         self._began = time.monotonic()
+        self._lock, self._is_closed = threading.Lock(), False
+        self._timer: threading.Timer | None = None
         self._num_sent: dict[str, int] = {}
         self._futures: set[Future[Any]] = set()
         self._refused: set[str] = set()
@@ -84,9 +87,20 @@ class Crew:
         """Whether others can be given work now. Where the run has taken a while, they are called."""
         if self.is_alone or time.monotonic() - self._began < CALL_SECONDS:
             return False
-        if self._executor is None:
-            self._executor = Workers(self.size)
+        self._call()
         return not isinstance(self._executor, Workers) or self._executor.is_ready
+
+    def expect(self) -> None:
+        """Call others as soon as the run has taken a while, whatever it does then."""
+        if not self.is_alone and self._executor is None:
+            self._timer = threading.Timer(CALL_SECONDS, self._call)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _call(self) -> None:
+        with self._lock:
+            if self._executor is None and not self._is_closed:
+                self._executor = Workers(self.size)
 
     def map(self, function: Task, shared: Shared, parts: Sequence[Part], timer: Timer) -> list[Any]:
         """function(shared, watch, *part) of all parts, in order; where others are busy or fail, this process does them."""
@@ -150,6 +164,10 @@ class Crew:
 
     def close(self) -> None:
         """End all tasks, ours with their processes; those that are under way have a moment for it."""
+        with self._lock:
+            self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
         self.exchange.stop()
         for future in self._futures:
             future.cancel()
@@ -208,6 +226,7 @@ def is_accident(error: object) -> bool:
 def open_crew(size: int | None, executor: Executor | None, note: Callable[[str], None]) -> Iterator[Crew]:
     """A crew for a run, of this process alone where nothing else is said; nobody of ours is left behind."""
     crew = Crew(size or (1 if executor is None else capacity(executor)), executor, note)
+    crew.expect()
     try:
         yield crew
     finally:

@@ -72,6 +72,8 @@ class Journal:
         self.incumbent = Incumbent(arguments.options.feasibility_tol)
         # Who does work that is independent of other work: nobody but this process, unless the run has others.
         self.crew = Crew()
+        # What is to be done at every step, if anything.
+        self.meanwhile: Callable[[], None] | None = None
         self.history: list[Iteration] = []
         # (seconds, bound) of every improvement of the bound.
         self.bounds: list[tuple[float, float]] = []
@@ -237,6 +239,8 @@ class Journal:
 
     def _write(self, record: Iteration) -> None:
         self._remember(record)
+        if self.meanwhile is not None:
+            self.meanwhile()
         self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):

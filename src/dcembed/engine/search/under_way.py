@@ -7,6 +7,8 @@ better points that they meet count at once.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dcembed.crew.crew import Errand, is_accident
@@ -71,10 +73,25 @@ class UnderWay:
     def first(self) -> tuple[Order, Outcome, UnderWay]:
         """The start that has begun first, how it ended, and what is under way beside it."""
         begun, rest = self.queue[0], replace(self, queue=self.queue[1:])
-        if begun.errand is None:
-            return begun.order, follow(self.problem, begun.order, self.journal), rest
-        outcome = self._waited_for(begun, begun.errand)
-        return begun.order, outcome, rest
+        if begun.errand is not None:
+            return begun.order, self._waited_for(begun, begun.errand), rest
+        with rest.sending_out() as sent:
+            outcome = follow(self.problem, begun.order, self.journal)
+        return begun.order, outcome, sent[-1]
+
+    @contextmanager
+    def sending_out(self) -> Iterator[list[UnderWay]]:
+        """While a start is made here: at each of its steps others are sent out, as soon as somebody is there. The last of the list is how it is now."""
+        sent = [self]
+
+        def meanwhile() -> None:
+            sent[:] = [sent[-1].sent_out()]
+
+        self.journal.meanwhile = meanwhile if self.queue and not self.journal.crew.is_alone else None
+        try:
+            yield sent
+        finally:
+            self.journal.meanwhile = None
 
     def _waited_for(self, begun: Begun, errand: Errand) -> Outcome:
         """The outcome of a start elsewhere; one that nobody brings to its end is made here, or given up if it ends its process."""
