@@ -151,11 +151,12 @@ def table(runs: dict[tuple[str, str], Run], seconds: float) -> str:
         found = [run.objective for run in (one, patient, longer) if run is not None and run.is_feasible]
         best = sense * min(sense * value for value in [BEST_KNOWN.get(case, longer.objective), *found])
         share = closed(sense, one.objective, longer.objective, best)
-        shares += [share] if np.isfinite(share) else []
-        lines.append(_line(case, one, patient, longer, best, share))
+        is_independent = case in PROVED or best != longer.objective
+        shares += [share] if np.isfinite(share) and is_independent else []
+        lines.append(_line(case, one, patient, longer, best, share if is_independent or not np.isfinite(share) else np.inf))
     mean = f"{np.mean(shares):.0%} on average over the {len(shares)} cases with a difference" if shares else "there was none"
     notes = [f"- {run.case}, {run.search}: {run.note}" for run in runs.values() if run.note]
-    return "\n".join([*lines, "", f"Of the differences {mean} was closed.", *(["", *notes] if notes else []), ""])
+    return "\n".join([*lines, "", f"Of the differences to values that are proved, or that other runs have found, {mean} was closed.", *(["", *notes] if notes else []), ""])
 
 
 def _line(case: str, one: Run, patient: Run | None, longer: Run, best: float, share: float) -> str:
@@ -169,7 +170,7 @@ def _line(case: str, one: Run, patient: Run | None, longer: Run, best: float, sh
         f"{longer.objective:.6g}",
         str(longer.num_starts),
         f"{best:.6g}" + (" (proved)" if case in PROVED else " (of these runs)" if best == longer.objective else ""),
-        f"{share:.0%}" if np.isfinite(share) else "no difference",
+        f"{share:.0%}" if np.isfinite(share) else "no difference" if np.isnan(share) else "it is the best known",
         ", ".join(f"{name} {number}" for name, number in brought),
     ]
     return f"| {' | '.join(cells)} |"
