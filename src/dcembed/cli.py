@@ -114,6 +114,7 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     add("--solver", help="backend of the subproblems; chosen by the problem if not given")
     add("--seed", type=int)
     add("--threads", type=int)
+    add("--workers", type=int, help="processes that starts, prices and bounds are computed in")
     add("--quiet", action="store_true", help="no live log")
     add("--option", action="append", default=[], metavar="NAME=VALUE", help="any other option of dcembed.Options; may be repeated")
     add("--solver-option", action="append", default=[], metavar="NAME=VALUE", help="an option of the backend; may be repeated")
@@ -232,7 +233,7 @@ def _as_written(name: str) -> str:
 
 
 def _read_options(arguments: argparse.Namespace) -> Options:
-    flags = {name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads", "checkpoint")}
+    flags = {name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads", "workers", "checkpoint")}
     settings = {name: value for name, value in flags.items() if value is not None}
     if arguments.quiet:
         settings["verbose"] = False
