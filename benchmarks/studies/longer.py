@@ -156,7 +156,15 @@ def table(runs: dict[tuple[str, str], Run], seconds: float) -> str:
         lines.append(_line(case, one, patient, longer, best, share if is_independent or not np.isfinite(share) else np.inf))
     mean = f"{np.mean(shares):.0%} on average over the {len(shares)} cases with a difference" if shares else "there was none"
     notes = [f"- {run.case}, {run.search}: {run.note}" for run in runs.values() if run.note]
-    return "\n".join([*lines, "", f"Of the differences to values that are proved, or that other runs have found, {mean} was closed.", *(["", *notes] if notes else []), ""])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Of the differences to values that are proved, or that other runs have found, {mean} was closed.",
+            *(["", *notes] if notes else []),
+            "",
+        ]
+    )
 
 
 def _line(case: str, one: Run, patient: Run | None, longer: Run, best: float, share: float) -> str:

@@ -233,7 +233,9 @@ def _as_written(name: str) -> str:
 
 
 def _read_options(arguments: argparse.Namespace) -> Options:
-    flags = {name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads", "workers", "checkpoint")}
+    flags = {
+        name: getattr(arguments, name) for name in ("time_limit", "prove", "gap_tol", "solver", "seed", "threads", "workers", "checkpoint")
+    }
     settings = {name: value for name, value in flags.items() if value is not None}
     if arguments.quiet:
         settings["verbose"] = False
