@@ -24,7 +24,7 @@ from dcembed.crew.workers import Workers
 from dcembed.errors import DcembedError
 
 # A run that has taken so many seconds calls for others.
-CALL_SECONDS = 0.3
+CALL_SECONDS = 0.6
 # How long tasks that are told to stop may take for it before their processes are ended, or are left alone where they are not ours.
 GRACE_SECONDS = 0.4
 POLL_SECONDS = 0.02

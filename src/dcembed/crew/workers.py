@@ -160,7 +160,7 @@ class Workers(Executor):
 
     def _begin(self) -> Process | None:
         """A process that takes tasks; None where none can be started, or none is wanted any more."""
-        if not can_start():
+        if self._is_killed or not can_start():
             return None
         try:
             process = Process(self._threads_each)
