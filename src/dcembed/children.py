@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from pathlib import Path
+from typing import IO
 
 # The package without what its front door imports, which takes longer than all the rest.
 _START = """
@@ -30,6 +32,16 @@ def command(module: str) -> list[str]:
     """An isolated Python (-I) that calls `serve` of a module; what happens to lie in the current folder stands behind everything else."""
     paths = sorted((path for path in sys.path if Path(path).is_absolute()), key=_is_current)
     return [sys.executable, "-I", "-c", _START, json.dumps(paths), str(Path(__file__).parent), module]
+
+
+def take_output() -> IO[bytes]:
+    """In such a process: standard output for its answers alone; what others print goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return answers
 
 
 def _is_current(path: str) -> bool:

@@ -7,8 +7,8 @@ import queue
 import signal
 import threading
 import traceback
-from typing import IO
 
+from dcembed.children import take_output
 from dcembed.crew.pipes import pack, receive, send, unpack
 
 
@@ -19,22 +19,12 @@ class TaskError(Exception):
 def serve() -> None:
     """Do what comes in at standard input until it closes; the process ends then, whatever it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = _take_output()
+    answers = take_output()
     send(answers, pack("ready"))
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_hear, args=(inbox,), daemon=True).start()
     while True:
         send(answers, _answer(inbox.get()))
-
-
-def _take_output() -> IO[bytes]:
-    """Standard output for the answers alone; what tasks print goes to standard error."""
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return answers
 
 
 def _hear(inbox: queue.SimpleQueue[bytes]) -> None:

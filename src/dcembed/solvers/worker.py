@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.children import take_output
 from dcembed.errors import DcembedError
 from dcembed.solvers.base import Limits, Session, SessionOptions, SolverFailure
 from dcembed.solvers.messages import Message, read, write
@@ -35,7 +36,7 @@ class Desk:
 def serve() -> None:
     """Do what standard input says until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    desk = Desk(_take_output())
+    desk = Desk(take_output())
     write(desk.answers, Message("ready"))
     threading.Thread(target=_hear, args=(desk,), daemon=True).start()
     while True:
@@ -44,16 +45,6 @@ def serve() -> None:
             _answer(desk, message)
         else:
             _edit(desk, message)
-
-
-def _take_output() -> IO[bytes]:
-    """Standard output for the answers alone; what solvers print goes to standard error."""
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return answers
 
 
 def _hear(desk: Desk) -> None:
