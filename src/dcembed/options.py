@@ -6,7 +6,7 @@ import difflib
 import functools
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -230,6 +230,11 @@ class Options:
     def search_seconds(self) -> float:
         """Seconds that a search may take that a proof follows: not all of the time limit."""
         return (AUTO_SEARCH_SHARE if self.prove == "auto" else SEARCH_SHARE) * self.time_limit
+
+    @property
+    def plain(self) -> Options:
+        """The options without what belongs to this process, and is the journal's to call, to hear and to write: they can be sent to others."""
+        return replace(self, callback=None, stop=None, executor=None, checkpoint=None)
 
     def proof_seconds(self, searched: float) -> float:
         """Seconds that a bound may take after a search of so many; the time limit holds besides."""

@@ -271,7 +271,7 @@ def _cuts(here: Hull, some: Sequence[Paid], max_boxes: int, journal: Journal) ->
     looked = [_look(here, each, max_boxes) for each in some]
     unclear = [number for number, (each, found) in enumerate(zip(some, looked, strict=True)) if _is_unclear(each, found)]
     questions = [(some[number].piece, some[number].prices, looked[number].most) for number in unclear]  # type: ignore[union-attr]
-    answers = here.crew.map(least_of_encoding, Shared(_plain(journal.arguments.options)), questions, here.clock)
+    answers = here.crew.map(least_of_encoding, Shared(journal.arguments.options.plain), questions, here.clock)
     exact = dict(zip(unclear, answers, strict=True))
     return [_cut(here, each, found, exact.get(number, -np.inf)) for number, (each, found) in enumerate(zip(some, looked, strict=True))]
 
@@ -305,11 +305,6 @@ def least_of_encoding(options: Options, watch: Watch, piece: Piece, prices: Pric
     """The least price over the set of a piece by its exact encoding."""
     clock = Clock(watch.left, watch)
     return least_exactly(piece, prices.columns, np.maximum(prices.functions, 0.0), most, options, clock)
-
-
-def _plain(options: Options) -> Options:
-    """The options without what belongs to this process."""
-    return replace(options, callback=None, stop=None, executor=None, checkpoint=None)
 
 
 def _cut(here: Hull, paid: Paid, looked: Looked | None, exact: float) -> Rows | None:

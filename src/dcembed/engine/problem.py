@@ -137,7 +137,7 @@ def build_problem(
     """
     if known is None:
         require_room_for_tangents(embedded)
-    chosen = known.options if known is not None and known.given is options else _plain(_choose(options, embedded))
+    chosen = known.options if known is not None and known.given is options else _choose(options, embedded).plain
     problem = Problem(
         embedded=embedded,
         options=chosen,
@@ -159,11 +159,6 @@ def build_problem(
         return problem
     looked_for = known is not None and known.has_tangents and known.options.columns
     return replace(problem, blocks=known.blocks if known is not None and looked_for else find_blocks(embedded))
-
-
-def _plain(options: Options) -> Options:
-    """The options without what is the journal's to call, to hear and to write."""
-    return replace(options, callback=None, stop=None, executor=None, checkpoint=None)
 
 
 def _epigraph(embedded: EmbeddedProgram, options: Options, known: Problem | None) -> Epigraph:
