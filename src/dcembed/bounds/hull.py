@@ -24,6 +24,7 @@ from dcembed.bounds.pieces import Piece, count_pieces, find_pieces
 from dcembed.bounds.prices import Owners, Prices, find_prices
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows
 from dcembed.crew.crew import Crew
+from dcembed.crew.parts import share_out
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Watch
 from dcembed.options import Options
@@ -271,7 +272,7 @@ def _cuts(here: Hull, some: Sequence[Paid], max_boxes: int, journal: Journal) ->
     looked = [_look(here, each, max_boxes) for each in some]
     unclear = [number for number, (each, found) in enumerate(zip(some, looked, strict=True)) if _is_unclear(each, found)]
     questions = [(some[number].piece, some[number].prices, looked[number].most) for number in unclear]  # type: ignore[union-attr]
-    answers = here.crew.map(least_of_encoding, Shared(journal.arguments.options.plain), questions, here.clock)
+    answers = share_out(here.crew, least_of_encoding, Shared(journal.arguments.options.plain), questions, here.clock)
     exact = dict(zip(unclear, answers, strict=True))
     return [_cut(here, each, found, exact.get(number, -np.inf)) for number, (each, found) in enumerate(zip(some, looked, strict=True))]
 

@@ -163,13 +163,21 @@ def evaluate(network: Network, points: npt.ArrayLike) -> Array:
     batch = np.atleast_2d(points)
     values = np.empty((batch.shape[0], network.num_outputs))
     for chunk in chunks(batch.shape[0], network):
-        values[chunk] = apply_affine(network.output, [batch[chunk], *units(network, preactivations(network, batch[chunk]))])
+        values[chunk] = apply_affine(network.output, _pass_forward(network, batch[chunk]))
     return values if points.ndim == 2 else values[0]
 
 
 def chunks(size: int, network: Network) -> Iterator[slice]:
     """Cut a batch so that the memory of a pass does not grow with it."""
     return slices(size, network.num_inputs + network.num_hidden + network.num_outputs, CHUNK_ENTRIES)
+
+
+def _pass_forward(network: Network, points: Array) -> list[Array]:
+    """The points and the units z_1..z_L there."""
+    sources = [points]
+    for stage, activation in zip(network.stages, network.activations, strict=True):
+        sources.append(activation.value(apply_affine(stage, sources)))
+    return sources
 
 
 def preactivations(network: Network, points: Array, first: Array | None = None) -> list[Array]:
