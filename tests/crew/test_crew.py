@@ -25,6 +25,7 @@ PARTS = [(number,) for number in range(12)]
 @pytest.fixture(scope="module")
 def workers():
     with Workers(2) as workers:
+        workers.wait_until_ready()
         yield workers
 
 
@@ -48,7 +49,6 @@ def test_alone_everything_is_done_here():
 
 def test_others_do_the_parts_and_their_order_stays(workers):
     with crew_of(workers) as crew:
-        workers.wait_until_ready()
         assert share_out(crew, tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
         assert os.getpid() not in share_out(crew, tasks.whoami, shared(), PARTS, Clock(np.inf))
 
@@ -60,23 +60,12 @@ def test_a_short_run_calls_nobody():
 
 
 def test_parts_are_done_here_until_others_come(workers, monkeypatch):
-    workers.wait_until_ready()
     with crew_of(workers) as crew:
         come = iter([False, False, False])
         monkeypatch.setattr(crew, "is_there", lambda: next(come, True))
         who = share_out(crew, tasks.whoami, shared(), PARTS, Clock(np.inf))
     assert who[:3] == [os.getpid()] * 3
     assert os.getpid() not in who[3:]
-
-
-def test_those_who_are_there_get_work_sooner_than_others_are_begun(workers):
-    workers.wait_until_ready()
-    with open_crew(2, workers, print) as ready, open_crew(2, None, print) as begun:
-        ready._began -= 0.3
-        begun._began -= 0.3
-        assert ready.is_there()
-        assert not begun.is_there()
-        assert begun._executor is None
 
 
 def test_what_is_shared_travels_once_to_a_process(workers):

@@ -50,7 +50,6 @@ def client():
 def at_once(monkeypatch):
     """Others are called at once, however short the run is; large tasks are nothing to be warned of."""
     monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
-    monkeypatch.setattr(crews, "READY_SECONDS", 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

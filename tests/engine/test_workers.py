@@ -28,7 +28,6 @@ REPETITIONS = int(os.environ.get("DCEMBED_REPETITIONS", "4"))
 def at_once(monkeypatch):
     """Others are called at once, however short the run is."""
     monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
-    monkeypatch.setattr(crews, "READY_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")

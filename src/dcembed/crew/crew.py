@@ -22,9 +22,8 @@ from dcembed.crew.task import Request, Shared, do_task
 from dcembed.crew.watch import Timer
 from dcembed.crew.workers import Workers
 
-# A run that has taken so many seconds calls for others; those who are there already cost less, and are given work sooner.
+# A run that has taken so many seconds calls for others.
 CALL_SECONDS = 0.6
-READY_SECONDS = 0.3
 # How long tasks that are told to stop may take for it before their processes are ended, or are left alone where they are not ours.
 GRACE_SECONDS = 0.4
 POLL_SECONDS = 0.02
@@ -68,7 +67,6 @@ class Crew:
     def __init__(self, size: int = 1, executor: Executor | None = None, note: Callable[[str], None] = _say_nothing) -> None:
         self.size, self.note = size, note
         self._executor, self._is_ours = executor, executor is None
-        self._call_seconds = CALL_SECONDS if executor is None else READY_SECONDS
         self._began = time.monotonic()
         self._lock, self._is_closed = threading.Lock(), False
         self._timer: threading.Timer | None = None
@@ -84,7 +82,7 @@ class Crew:
 
     def is_there(self) -> bool:
         """Whether others can be given work now. Where the run has taken a while, they are called."""
-        if self.is_alone or time.monotonic() - self._began < self._call_seconds:
+        if self.is_alone or time.monotonic() - self._began < CALL_SECONDS:
             return False
         self._call()
         return not isinstance(self._executor, Workers) or self._executor.is_ready
@@ -92,7 +90,7 @@ class Crew:
     def expect(self) -> None:
         """Call others as soon as the run has taken a while, whatever it does then."""
         if not self.is_alone and self._executor is None:
-            self._timer = threading.Timer(self._call_seconds, self._call)
+            self._timer = threading.Timer(CALL_SECONDS, self._call)
             self._timer.daemon = True
             self._timer.start()
 

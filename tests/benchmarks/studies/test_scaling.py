@@ -12,7 +12,6 @@ from dcembed.crew import crew as crews
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
-    monkeypatch.setattr(crews, "READY_SECONDS", 0.0)
     work = scaling.five_starts(lambda: qp_instance(load_qp_network(8, 3, 0), 0, num_blocks=3))
     monkeypatch.setattr(scaling, "CASES", (scaling.Case("tiny", "five starts", work),))
 
