@@ -24,6 +24,8 @@ NUM_TRIES = 2
 QUIET_SHARE = 0.7
 # Columns that are moved along their costs, one after the other, at most.
 MAX_SLIDING = 100
+# Rows of a host with at most so many entries, zeros included, are added as they are: to make a sparse matrix of every step takes longer.
+MAX_DENSE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,11 @@ class Chains:
     def _columns(self) -> sp.csr_array:
         """The rows by their columns."""
         return sp.csr_array(self._rows.T)
+
+    @cached_property
+    def _dense_columns(self) -> Array | None:
+        """The same with their zeros, where they are few."""
+        return self._columns.toarray() if np.prod(self._columns.shape) <= MAX_DENSE else None
 
     @cached_property
     def _sides(self) -> tuple[Array, Array]:
@@ -125,8 +132,15 @@ class Chains:
         step = np.clip(value + step, box.lb[column], box.ub[column]) - value
         w[open_, column] += step
         moved[open_, column] = True
-        change = sp.csr_array((step, (np.arange(open_.size), column)), shape=(open_.size, w.shape[1]))
-        activity[open_] += (change @ self._columns).toarray()
+        activity[open_] += self._change(column, step)
+
+    def _change(self, column: Array, step: Array) -> Array:
+        """What a step of one column in each chain does to the rows, shape (k, m)."""
+        if self._dense_columns is not None:
+            changed: Array = step[:, None] * self._dense_columns[column]
+            return changed
+        steps = sp.csr_array((step, (np.arange(step.size), column)), shape=(step.size, self._columns.shape[0]))
+        return (steps @ self._columns).toarray()
 
     def _pick(self, row: Array, moved: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """A column of each row, at random, and its coefficient; zero where only columns that have moved were drawn."""
