@@ -138,9 +138,10 @@ class Chains:
         """What a step of one column in each chain does to the rows, shape (k, m)."""
         if self._dense_columns is not None:
             changed: Array = step[:, None] * self._dense_columns[column]
-            return changed
-        steps = sp.csr_array((step, (np.arange(step.size), column)), shape=(step.size, self._columns.shape[0]))
-        return (steps @ self._columns).toarray()
+        else:
+            steps = sp.csr_array((step, (np.arange(step.size), column)), shape=(step.size, self._columns.shape[0]))
+            changed = (steps @ self._columns).toarray()
+        return changed
 
     def _pick(self, row: Array, moved: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """A column of each row, at random, and its coefficient; zero where only columns that have moved were drawn."""
