@@ -146,7 +146,9 @@ def build_problem(
         box=_box(embedded, chosen, is_over, known),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
-            SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
+            SessionOptions(
+                options.threads_each, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)
+            ),
         ),
     )
     problem = replace(problem, is_whole=not is_over())

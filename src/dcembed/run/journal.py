@@ -26,7 +26,7 @@ from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
 from dcembed.run.table import Standing
 from dcembed.saving.problem import is_same_problem
-from dcembed.solvers.base import Backend, num_processors
+from dcembed.solvers.base import Backend
 
 # Starts whose objectives are this near to the best, relatively, agree with it.
 AGREEMENT = 1e-3
@@ -101,10 +101,12 @@ class Journal:
             self._solver = solver
             return
         self._solver = solver.name
-        if self.arguments.options.threads > 1 and not solver.has_threads:
-            self.log.note(f"{solver.name} works on one thread; threads={self.arguments.options.threads} makes no difference to it.")
-        elif self.arguments.options.threads > num_processors():
-            self.log.note(f"threads={self.arguments.options.threads} is more than there are processors; {num_processors()} are used.")
+        options = self.arguments.options
+        if options.threads > 1 and not solver.has_threads:
+            self.log.note(f"{solver.name} works on one thread; threads={options.threads} makes no difference to it.")
+        elif options.threads > options.threads_each:
+            there = "there are processors" if options.workers is None else f"the processors have for each of {options.workers} workers"
+            self.log.note(f"threads={options.threads} is more than {there}; {options.threads_each} are used.")
 
     def start(self, number: int, point: Point, origin: str = "", is_own: bool = True) -> None:
         """A starting point, and what it comes from; one that was made from good points is not the start's own, and agrees with nothing."""
