@@ -59,3 +59,13 @@ def test_chains_are_the_same_with_the_zeros_of_the_rows_and_without(monkeypatch)
         drawn.append(chains.draw(np.tile(first, (200, 1)), integers, np.random.default_rng(0)))
     assert np.array_equal(drawn[0][0], drawn[1][0])
     assert np.array_equal(drawn[0][1], drawn[1][1])
+
+
+def test_chains_begin_at_points_that_a_solver_has_found():
+    """Which keep rows to its tolerance, and no better."""
+    terrain = open_terrain(*jobs_problem())
+    first = all_jobs(*jobs_problem())[0][10].copy()
+    first[0] += 1e-7
+    holds = terrain.chains.draw(np.tile(first, (100, 1)), terrain.integers, np.random.default_rng(0))[1]
+    assert holds.mean() > 0.2
+    assert not Chains(terrain.space).draw(np.tile(first, (100, 1)), terrain.integers, np.random.default_rng(0))[1].any()

@@ -13,12 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.engine.scouting.sampling import ROW_TOL
 from dcembed.run.space import Space
 
 # Repairs of a chain at most.
 MAX_REPAIRS = 12
-# What a row may be off by and count as kept, in relation to max(1, |limit|), and how many columns are tried for a row before a chain is given up.
-ROW_TOL = 1e-9
+# How many columns are tried for a row before a chain is given up.
 NUM_TRIES = 2
 # How often a row is repaired by a column that no network depends on, where it has one.
 QUIET_SHARE = 0.7
@@ -30,9 +30,18 @@ MAX_DENSE = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """The rows of a host, as chains need them."""
+    """The rows of a host, as chains need them.
+
+    Parameters
+    ----------
+    space
+        Of the host.
+    tolerance
+        What a row may be off by and count as kept, in relation to max(1, |limit|): points that a solver has found are, and chains begin there.
+    """
 
     space: Space
+    tolerance: float = ROW_TOL
 
     @cached_property
     def _rows(self) -> sp.csr_array:
@@ -51,7 +60,7 @@ class Chains:
     @cached_property
     def _sides(self) -> tuple[Array, Array]:
         host = self.space.host
-        lb, ub = (np.where(np.isfinite(side), ROW_TOL * np.maximum(1.0, np.abs(side)), 0.0) for side in (host.row_lb, host.row_ub))
+        lb, ub = (np.where(np.isfinite(side), self.tolerance * np.maximum(1.0, np.abs(side)), 0.0) for side in (host.row_lb, host.row_ub))
         return host.row_lb - lb, host.row_ub + ub
 
     @cached_property

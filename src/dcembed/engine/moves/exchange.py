@@ -21,7 +21,7 @@ from dcembed.run.penalty import estimate_penalty
 
 NAME = "exchange"
 # Rounds of a descent, all kicks included, and rounds in a row that bring nothing before the next kick.
-NUM_ROUNDS, NUM_IDLE = 60, 1
+NUM_ROUNDS, NUM_IDLE = 120, 1
 # How often a kick goes out from where the last descent ended, rather than from the best.
 ONWARDS = 0.5
 # Chains in a round: so many for each integer, as far as so many numbers in columns and rows, and so many multiplications, allow.
@@ -90,7 +90,7 @@ def _tried(terrain: Terrain, w: Array, rng: np.random.Generator) -> Points | Non
     again = rng.random(holds.size) < 0.5
     twice, still = terrain.chains.draw(drawn[again & holds], terrain.integers, rng)
     kept = np.vstack([drawn[holds], twice[still]])
-    kept = kept[rows_hold(terrain.space, kept)] if kept.size else kept
+    kept = kept[rows_hold(terrain.space, kept, terrain.chains.tolerance)] if kept.size else kept
     return score_points(terrain.space, terrain.open, terrain.chains.slide(np.unique(kept, axis=0))) if kept.size else None
 
 
