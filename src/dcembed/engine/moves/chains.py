@@ -135,7 +135,7 @@ class Chains:
         off = np.clip(activity[open_, row], host.row_lb[row], host.row_ub[row]) - activity[open_, row]
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(coefficient != 0, off / coefficient, 0.0)
-        whole = np.sign(step) * np.ceil(np.abs(step) - 1e-9)
+        whole = np.sign(step) * np.ceil(np.abs(step) - self.tolerance)
         step = np.where(host.integer[column], whole, step)
         value = w[open_, column]
         step = np.clip(value + step, box.lb[column], box.ub[column]) - value
