@@ -7,7 +7,6 @@ import random
 import signal
 import threading
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,29 +14,12 @@ import pytest
 import dcembed
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.water import treatment_instance
+from dask_cluster import connected
 from dcembed.crew import crew as crews
 from problems import quiet, random_mlp
 
-distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-
 # How often a worker is killed: `DCEMBED_REPETITIONS=20` for more.
 REPETITIONS = int(os.environ.get("DCEMBED_REPETITIONS", "2"))
-
-
-@contextmanager
-def connected():
-    """Two processes with a thread each, on this machine alone."""
-    settings = {
-        "threads_per_worker": 1,
-        "processes": True,
-        "host": "127.0.0.1",
-        "dashboard_address": None,
-        "silence_logs": 50,
-        "memory_limit": 0,
-    }
-    with distributed.LocalCluster(n_workers=2, **settings) as cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
 
 
 @pytest.fixture(scope="module")
