@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.cli.commands import MILP, SOLVE, run_module
 from tests.frontends.hosts import HOSTS, milp_lp
-from tests.frontends.problems import ConvexQP, NeuralMILP
+from tests.frontends.problems import ConvexQP, NeuralMILP, solved
 
 import dcembed
 from dcembed.cli import main
@@ -23,7 +23,7 @@ def test_the_same_objective_as_the_matrix_form(folder, name, text, problem, inpu
     command = ["solve", name, "--network", "its.npz", "--inputs", *inputs, "--outputs", *outputs, "--solution", "out.json", "--quiet"]
     assert main(command) == 0
     record = json.loads((folder / "out.json").read_text())
-    expected = dcembed.solve(*problem.matrices(), options={"verbose": False}).objective
+    expected = solved(problem).objective
     assert abs(record["objective"] * (1 if record["sense"] == "minimize" else -1) - expected) < 1e-6
     assert (folder / name).read_text() == text
 

@@ -14,7 +14,7 @@ import dcembed
 from dcembed import verify
 from dcembed.errors import InputError, OptionError
 from frontends.calls import count_calls
-from frontends.problems import PROBLEMS, ConvexQP, NeuralMILP, NeuralMIQP, make_network
+from frontends.problems import PROBLEMS, ConvexQP, NeuralMILP, NeuralMIQP, make_network, solved
 
 cp = pytest.importorskip("cvxpy", reason="cvxpy is not installed")
 import dcembed.cvxpy as front  # noqa: E402
@@ -59,8 +59,7 @@ def snapshot(problem) -> tuple:
 
 @pytest.mark.parametrize("case", PROBLEMS, ids=lambda case: case.__name__)
 def test_a_problem_gives_what_its_matrix_form_gives(case):
-    program, embedding = case.matrices()
-    expected = dcembed.solve(program, embedding, options={"verbose": False})
+    expected = solved(case)
     problem = WRITERS[case]()
     before = snapshot(problem)
     value = problem.solve(method="dcembed", time_limit=200)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP
+from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP, solved
 
 import dcembed
 from dcembed.errors import ImportMismatchError, InputError, NetworkError, UnsupportedLayerError
@@ -96,7 +96,7 @@ def build_miqp():
     ("build", "problem"), [(build_qp, ConvexQP), (build_milp, NeuralMILP), (build_miqp, NeuralMIQP)], ids=["QP", "MILP", "MIQP"]
 )
 def test_the_same_objective_as_the_matrix_form(build, problem, tmp_path):
-    expected = dcembed.solve(*problem.matrices(), options={"verbose": False})
+    expected = solved(problem)
     m = build()
     before = written(m, tmp_path / "before.lp")
     solve(m)

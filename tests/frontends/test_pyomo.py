@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from tests.frontends.calls import count_calls
-from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP, make_network
+from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP, make_network, solved
 
 import dcembed
 
@@ -26,7 +26,7 @@ from dcembed.frontends.pyomo_names import component_names  # noqa: E402
     ids=["QP", "MILP big-M", "MILP disjunct", "MIQP"],
 )
 def test_the_same_verified_objective_as_the_matrix_form(build, problem):
-    expected = dcembed.solve(*problem.matrices(), options={"verbose": False})
+    expected = solved(problem)
     model = build()
     solver = pyo.SolverFactory("dcembed")
     results = solver.solve(model)
@@ -60,7 +60,7 @@ def test_gdp_transformed_by_the_user_gives_the_same():
     model = build_milp()
     pyo.TransformationFactory("gdp.bigm").apply_to(model, bigM=100)
     solve(model)
-    expected = dcembed.solve(*NeuralMILP.matrices(), options={"verbose": False})
+    expected = solved(NeuralMILP)
     assert abs(pyo.value(model.profit) + expected.objective) < 1e-6
 
 
