@@ -17,9 +17,10 @@ from benchmarks.problems.water import treatment_instance
 from dask_cluster import connected
 from dcembed.crew import crew as crews
 from problems import quiet, random_mlp
+from repetitions import repetitions
 
 # How often a worker is killed: `DCEMBED_REPETITIONS=20` for more.
-REPETITIONS = int(os.environ.get("DCEMBED_REPETITIONS", "1"))
+REPETITIONS = repetitions(1)
 
 
 @pytest.fixture(scope="module")

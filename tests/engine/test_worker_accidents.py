@@ -17,9 +17,10 @@ from crew_problems import check, margin
 from dcembed import Status, Workers
 from dcembed.crew import crew as crews
 from problems import level_problem, quiet
+from repetitions import repetitions
 
 # How often each accident happens: `DCEMBED_REPETITIONS=20` for more.
-REPETITIONS = int(os.environ.get("DCEMBED_REPETITIONS", "2"))
+REPETITIONS = repetitions(2)
 
 
 @pytest.fixture(autouse=True)

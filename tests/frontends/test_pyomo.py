@@ -29,7 +29,7 @@ def test_the_same_verified_objective_as_the_matrix_form(build, problem):
     expected = solved(problem)
     model = build()
     solver = pyo.SolverFactory("dcembed")
-    results = solver.solve(model)
+    results = solver.solve(model, max_starts=1)
     pyo.assert_optimal_termination(results)
     objective = next(model.component_data_objects(pyo.Objective))
     assert solver.result.is_feasible
@@ -41,7 +41,7 @@ def test_the_same_verified_objective_as_the_matrix_form(build, problem):
 def test_the_model_is_what_it_was(build, tmp_path):
     model = build()
     before = written(model, tmp_path / "before.lp")
-    solve(model)
+    solve(model, max_starts=1)
     assert written(model, tmp_path / "after.lp") == before
 
 
@@ -168,7 +168,7 @@ def test_convex_quadratic_constraints(concave):
 def test_reading_costs_less_than_twice_what_pyomo_needs_to_write(quadratic, tmp_path):
     from benchmarks.studies.frontend_pyomo import build_model
 
-    model = build_model(2000, quadratic)
+    model = build_model(500, quadratic)
     with dcembed.pyomo.without_networks(model):
         writing = count_calls(lambda: model.write(str(tmp_path / "model.lp")))
     assert count_calls(lambda: dcembed.pyomo.extract(model)) <= 2 * writing
