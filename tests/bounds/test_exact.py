@@ -108,7 +108,7 @@ PROVED = {
     "indicators": lambda: indicator_problem(1, k=2),
     "quadratic": _quadratic_host,
     "in a row": _networks_in_a_row,
-    **{name: (lambda name=name: _case(name)) for name in ("routing-3-2", "routing-5-0", "dispatch-2-1", "dispatch-3-1", "lots-2-0")},
+    **{name: (lambda name=name: _case(name)) for name in ("routing-3-2", "routing-5-1", "dispatch-2-1", "dispatch-3-1", "lots-2-0")},
 }
 
 
