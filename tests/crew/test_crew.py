@@ -84,7 +84,8 @@ def test_what_is_shared_travels_once_to_a_process(workers):
 def test_what_fails_there_is_done_here(workers, task):
     notes = []
     with crew_of(workers, notes) as crew:
-        assert share_out(crew, task, shared(), PARTS, Clock(np.inf)) == list(range(12))
+        # Each of them may cost a process.
+        assert share_out(crew, task, shared(), PARTS[:4], Clock(np.inf)) == list(range(4))
     assert bool(notes) == (task is tasks.die)
 
 
