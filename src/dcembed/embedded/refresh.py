@@ -22,9 +22,10 @@ from dcembed.program.program import Program
 
 # What an embedded problem and a measured network compute once from their structure, and nothing else.
 STRUCTURE = (
-    *("input_columns", "moves_inputs", "integer", "part_sums", "slope_pattern"),
+    *("input_columns", "moves_inputs", "integer", "part_sums", "slope_pattern", "drawer"),
     *("curvature_pattern", "num_curvature_terms", "movable", "_eliminated", "all_rows", "row_uses", "_gradient_sum", "_bent_sum"),
 )
+RESTRICTION_STRUCTURE = ("num_slacks", "is_switched", "sides")
 NETWORK_STRUCTURE = ("split", "convex_form", "direct", "_groups", "term_sums", "part_maps", "usage")
 
 
@@ -61,14 +62,11 @@ def refresh(embedded: EmbeddedProgram, program: Program, embeddings: Sequence[Em
     host = revalue(old, cost=numbers.cost[embedded.kept], offset=numbers.offset)
     restrictions, definitions = embedded.restrictions, embedded.definitions
     if not have_same_bounds(program, embedded.program):
-        host = revalue(
-            host,
-            lb=numbers.lb[embedded.kept],
-            ub=numbers.ub[embedded.kept],
-            row_lb=numbers.row_lb[origin.plain],
-            row_ub=numbers.row_ub[origin.plain],
-        )
+        lb, ub = numbers.lb[embedded.kept], numbers.ub[embedded.kept]
+        row_lb, row_ub = _same(old.row_lb, numbers.row_lb[origin.plain]), _same(old.row_ub, numbers.row_ub[origin.plain])
+        host = revalue(host, lb=lb, ub=ub, row_lb=row_lb, row_ub=row_ub)
         restrictions = replace(restrictions, rhs=origin.rhs(numbers))
+        _keep(restrictions, embedded.restrictions, RESTRICTION_STRUCTURE)
         definitions = replace(definitions, constant=numbers.constant)
     networks = tuple(_with_offset(measured, embeddings[measured.number]) for measured in embedded.networks)
     fresh = replace(
@@ -82,6 +80,11 @@ def refresh(embedded: EmbeddedProgram, program: Program, embeddings: Sequence[Em
     )
     _keep(fresh, embedded, STRUCTURE)
     return fresh
+
+
+def _same(old: Array, fresh: Array) -> Array:
+    """The old array where the fresh one has the same numbers: who has it already sees so at a glance."""
+    return old if np.array_equal(old, fresh) else fresh
 
 
 def _touched(origin: Origin) -> Array:

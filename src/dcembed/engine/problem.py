@@ -108,7 +108,7 @@ class Problem:
     @property
     def has_switched_rows(self) -> bool:
         """Whether a neural restriction is behind an indicator."""
-        return bool((self.embedded.restrictions.indicator >= 0).any())
+        return self.embedded.restrictions.is_switched
 
 
 def carried_by(problem: Problem, backend: Backend | None) -> Problem:

@@ -80,4 +80,5 @@ def _has_same_constraints(one: Program, other: Program) -> bool:
     """Whether two programs with columns alike have the same rows and curves, and the same quadratic objective."""
     names = ("rows", "quadratic", "indicators", "quadratic_constraints", "cones", "integer")
     same = all(getattr(one, name) is getattr(other, name) for name in names)
-    return same and np.array_equal(one.row_lb, other.row_lb) and np.array_equal(one.row_ub, other.row_ub)
+    sides = (one.row_lb, other.row_lb), (one.row_ub, other.row_ub)
+    return same and all(side is known or np.array_equal(side, known) for side, known in sides)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +16,6 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.program.cones import ConeConstraint, QuadraticConstraint
-from dcembed.program.matrices import set_fields
 from dcembed.program.program import Indicator, IndicatorRows, Program
 from dcembed.sparse import above, compressed, single_rows, take_columns, take_rows
 
@@ -27,8 +27,8 @@ def derive(program: Program, **changes: object) -> Program:
     return _copy(program, changes)
 
 
-# What a program computes once from its matrices.
-_OF_MATRICES = ("indicator_rows", "cone_rows", "convex_rows", "curved_columns")
+# What a program computes once from its matrices and its integers.
+_OF_MATRICES = ("indicator_rows", "cone_rows", "convex_rows", "curved_columns", "num_integers")
 
 
 def revalue(program: Program, **changes: object) -> Program:
@@ -173,9 +173,14 @@ def _block(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
 
 def _copy(original: T, changes: dict[str, object]) -> T:
     """A copy whose fields are those of the original, apart from the changes; nothing is checked or computed again."""
-    names = {field.name for field in fields(original)}
+    names, own = _field_names(type(original)), vars(original)
     if not changes.keys() <= names:
         raise TypeError(f"{type(original).__name__} has no field {sorted(changes.keys() - names)}.")
     copy = object.__new__(type(original))
-    set_fields(copy, **{name: changes.get(name, getattr(original, name)) for name in names})
+    vars(copy).update({name: own[name] for name in names}, **changes)
     return copy
+
+
+@cache
+def _field_names(kind: type[Program] | type[Indicator] | type[QuadraticConstraint] | type[ConeConstraint]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))

@@ -79,7 +79,9 @@ class Journal:
         self.bounds: list[tuple[float, float]] = []
         # The objective of the best feasible point of each start, inf for none.
         self._reached: dict[int, float] = {}
-        self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
+        self._solver = ""
+        # What the method has announced; None where it has not.
+        self._sizes: Sizes | None = None
         # What the points that are offered now come from.
         self._origin = ""
         self._is_announced = False
@@ -273,7 +275,7 @@ class Journal:
             history=self.history,
             seconds=self.clock.seconds,
             solver=self._solver,
-            sizes=self._sizes,
+            sizes=self._sizes or count_sizes(self.embedded, 0, 0),
             preparation_seconds=preparation_seconds,
             reason=reason,
             notes=self.log.notes,
@@ -305,7 +307,7 @@ class Journal:
                 history=[],
                 seconds=self.clock.seconds,
                 solver=self._solver,
-                sizes=self._sizes,
+                sizes=self._sizes or count_sizes(self.embedded, 0, 0),
                 program=arguments.program,
                 embeddings=arguments.embeddings,
                 feasibility_tol=arguments.options.feasibility_tol,

@@ -112,7 +112,7 @@ class RunLog:
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """A clock that ticks while a solver works, or the whole of which it is a part; only on a terminal."""
-        if not self._console.is_terminal or self._console.quiet or self._is_working:
+        if self._console.quiet or self._is_working or not self._console.is_terminal:
             yield
             return
         columns = SpinnerColumn(), TextColumn("[dim]{task.description}"), TimeElapsedColumn()

@@ -13,7 +13,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point, move_point
 from dcembed.embedded.verify import predict
-from dcembed.sparse import row_numbers, take_rows
+from dcembed.sparse import row_numbers, take_rows, times
 from dcembed.tolerances import SETTLED_TOL
 
 # A column that is moved may violate rows of the host, which move other columns: so many times in a row.
@@ -53,7 +53,7 @@ def _is_stuck(embedded: EmbeddedProgram, point: Point, free: Array, most: float)
 def _off(embedded: EmbeddedProgram, point: Point) -> Array:
     """By how much each of all rows is off at a point, restrictions first; negative where a row of the host is below its lower side."""
     host = embedded.host
-    value = host.rows @ point.w
+    value = times(host.rows, point.w)
     return np.concatenate([point.excess, value - np.clip(value, host.row_lb, host.row_ub)])
 
 

@@ -91,5 +91,7 @@ def _for_corners(problem: Problem, journal: Journal) -> Solver:
 
 
 def choose_among(here: Search) -> Chooser:
-    """The kinds of starts among which a search chooses that has stalled."""
+    """The kinds of starts among which a search chooses that has stalled; one that makes its starts in one pass never does."""
+    if not here.probes:
+        return Chooser(())
     return open_chooser(here.terrain, ("scout",) if here.columns is None else ("scout", "columns"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,10 +57,14 @@ class TangentModel:
 
 
 def build_excess(embedded: EmbeddedProgram) -> Epigraph:
-    """One column: by how much the model of the objective lies above the current tangent."""
+    """One column: by how much the model of the objective lies above the current tangent. It follows from the structure alone."""
+    if (known := embedded.drawer.get(build_excess)) is not None:
+        return cast(Epigraph, known)
     size, empty = embedded.restrictions.num_restrictions + 1, np.zeros(0)
     kept = from_entries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), (size, 1))
-    return Epigraph(np.zeros(1), empty_rows(0, embedded.host.num_columns), empty_rows(0, 1), empty, kept)
+    excess = Epigraph(np.zeros(1), empty_rows(0, embedded.host.num_columns), empty_rows(0, 1), empty, kept)
+    embedded.drawer[build_excess] = excess
+    return excess
 
 
 def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant, ...]:
