@@ -30,18 +30,22 @@ def compressed(data: Array, indices: Array, indptr: Array, shape: tuple[int, int
 
 
 def times(matrix: sp.csr_array, vector: Array) -> Array:
-    """matrix @ vector, by the routine that scipy comes to after checks that take longer than the product of a small matrix.
+    """matrix @ vector, or @ a matrix of vectors side by side, by the routine that scipy comes to after checks that take longer than the product of a small matrix.
 
     Examples
     --------
     >>> times(unit_rows(np.array([2, 0]), np.array([1.0, 5.0]), 3), np.array([1.0, 2.0, 3.0]))
     array([3., 5.])
     """
-    if not (vector.ndim == 1 and matrix.data.dtype == vector.dtype == np.float64 and matrix.shape[1] == vector.size):
+    if not (matrix.data.dtype == vector.dtype == np.float64 and matrix.shape[1] == vector.shape[0] and vector.flags.c_contiguous):
         product: Array = matrix @ vector
         return product
-    result = np.zeros(matrix.shape[0])
-    _sparsetools.csr_matvec(*matrix.shape, matrix.indptr, matrix.indices, matrix.data, vector, result)
+    result = np.zeros((matrix.shape[0], *vector.shape[1:]))
+    if vector.ndim == 1:
+        _sparsetools.csr_matvec(*matrix.shape, matrix.indptr, matrix.indices, matrix.data, vector, result)
+    else:
+        flat, total = vector.reshape(-1), result.reshape(-1)
+        _sparsetools.csr_matvecs(*matrix.shape, vector.shape[1], matrix.indptr, matrix.indices, matrix.data, flat, total)
     return result
 
 

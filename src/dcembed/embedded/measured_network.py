@@ -164,6 +164,15 @@ class MeasuredNetwork:
             return measure(self.network, self.directions[directions])[0]
         return [weight[directions] for weight in self.direct[0]]
 
+    def weights_of_terms(self, directions: Array) -> list[Array]:
+        """The same; those of all terms that are evaluated one by one are kept where a pass over them is no larger than others are."""
+        is_small = directions.size * self.network.num_hidden <= CHUNK_ENTRIES
+        return self._all_weights if is_small and np.array_equal(directions, self.plain.terms.direction) else self.direct_weights(directions)
+
+    @cached_property
+    def _all_weights(self) -> list[Array]:
+        return self.direct_weights(self.plain.terms.direction)
+
     @cached_property
     def collapsed(self) -> Collapsed | None:
         """The terms that are evaluated together, without a pass over them; None where there are none."""

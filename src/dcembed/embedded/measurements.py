@@ -95,7 +95,9 @@ def slopes(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> sp.
 
 def _gradient(measured: MeasuredNetwork, w: Array, on_at_kinks: bool) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
-    (swept,) = sweep(measured, w, [measured.direct_weights], on_at_kinks, with_heights=False)
+    (swept,) = sweep(measured, w, [measured.weights_of_terms], on_at_kinks, with_heights=False)
+    if 0 not in measured.network.output.weights:
+        return swept.gradient
     gradient: Array = swept.gradient + _sum_over_terms(measured, measured.direct_slope)
     return gradient
 
@@ -199,10 +201,11 @@ def sweep(
     plain = measured.plain
     network, terms, size = plain.network, plain.terms, plain.parts.num_parts
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
-    moved = plain.moved(w)
+    known = plain.passes_at(w) if terms.block.size >= FEW * plain.num_blocks else None
+    moved = plain.moved(w) if known is None else np.zeros(0)
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        made, repeats = _pass(plain, w, moved, block)
+        made, repeats = (known, block) if known is not None else _pass(plain, moved, block)
         active = [each[repeats] for each in unit_slopes(network, made.before, on_at_kinks)]
         values = [each[repeats] for each in made.units] if with_heights else []
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
@@ -216,14 +219,14 @@ def sweep(
     return swept
 
 
-def _pass(measured: MeasuredNetwork, w: Array, moved: Array, block: Array) -> tuple[Pass, Array | slice]:
+def _pass(measured: MeasuredNetwork, moved: Array, block: Array) -> tuple[Pass, Array | slice]:
     """The forward pass of these blocks, and where each of them is found there.
 
     Where most blocks come several times, as with all sides of all outputs, all of them are passed through once.
     """
     everything = slice(None)
     if block.size >= FEW * measured.num_blocks:
-        return measured.passes_at(w) or measured.pass_through(moved, everything), block
+        return measured.pass_through(moved, everything), block
     return measured.pass_through(moved, block), everything
 
 

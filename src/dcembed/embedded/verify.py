@@ -121,7 +121,9 @@ def _excess(program: Program, w: Array) -> dict[str, Array]:
         "bounds": _outside(w, program.lb, program.ub),
         "integrality": np.where(program.integer, np.abs(w - np.round(w)), 0.0) if program.num_integers else NOTHING,
         "indicators": _indicator_excess(program, w) if program.indicators else NOTHING,
-        "quadratics": np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints]),
+        "quadratics": np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints])
+        if program.quadratic_constraints
+        else NOTHING,
         "cones": np.maximum(program.cone_rows.excess(w), 0.0) if program.cones else NOTHING,
     }
 

@@ -7,10 +7,11 @@ follows from numbers that have changed is computed again, and `CompiledProblem.r
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.embedding import AffineInputs, Embedding, read_embeddings
@@ -217,7 +219,7 @@ class CompiledProblem:
         if isinstance(options, Mapping) and all(isinstance(name, str) for name in options):
             # Names are checked where all options are given.
             Options(**options)
-            return replace(self.options, **options)
+            return dataclasses.replace(self.options, **options)
         return read_options(options)
 
     def _as_minimization(self, program: Program) -> Program:

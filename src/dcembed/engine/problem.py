@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.blocks import Blocks, find_blocks
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph
@@ -191,7 +193,7 @@ def _choose(options: Options, embedded: EmbeddedProgram) -> Options:
         decomposition = "local" if formulation == "lazy" and _is_worth_a_local_split(embedded) else "global"
     elif decomposition == "local":
         _require_room_for_local(embedded)
-    return replace(options, formulation=formulation, decomposition=decomposition)
+    return dataclasses.replace(options, formulation=formulation, decomposition=decomposition)
 
 
 def _is_worth_a_local_split(embedded: EmbeddedProgram) -> bool:

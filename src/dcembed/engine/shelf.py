@@ -34,8 +34,8 @@ class Label:
             self.role == other.role
             and self.restrictions is other.restrictions
             and self.solver.backend.name == other.solver.backend.name
-            and self.solver.options == other.solver.options
-            and _has_same_constraints(self.host, other.host)
+            and (self.solver.options is other.solver.options or self.solver.options == other.solver.options)
+            and (self.host is other.host or _has_same_constraints(self.host, other.host))
         )
 
 
@@ -78,7 +78,13 @@ class Shelf:
 
 def _has_same_constraints(one: Program, other: Program) -> bool:
     """Whether two programs with columns alike have the same rows and curves, and the same quadratic objective."""
-    names = ("rows", "quadratic", "indicators", "quadratic_constraints", "cones", "integer")
-    same = all(getattr(one, name) is getattr(other, name) for name in names)
+    are_same = (
+        one.rows is other.rows
+        and one.quadratic is other.quadratic
+        and one.indicators is other.indicators
+        and one.quadratic_constraints is other.quadratic_constraints
+        and one.cones is other.cones
+        and one.integer is other.integer
+    )
     sides = (one.row_lb, other.row_lb), (one.row_ub, other.row_ub)
-    return same and all(side is known or np.array_equal(side, known) for side, known in sides)
+    return are_same and all(side is known or np.array_equal(side, known) for side, known in sides)

@@ -114,7 +114,7 @@ class Journal:
         self.offer(point)
         self.reach(number, point if is_own else None)
         is_new = self._has_news()
-        if self._is_announced:
+        if self._is_announced and not self.log.is_quiet:
             words = f"start: {origin}" if origin else "start"
             self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, words, is_new)
 
@@ -243,7 +243,8 @@ class Journal:
         self._remember(record)
         if self.meanwhile is not None:
             self.meanwhile()
-        self.log.iteration(record, self._standing)
+        if not self.log.is_quiet:
+            self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):
             self.clock.stop()

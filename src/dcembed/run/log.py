@@ -41,6 +41,11 @@ class RunLog:
         # To make one takes as long as a small master.
         self._console = _Console(highlight=False, soft_wrap=True) if verbose else _QUIET
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody sees anything."""
+        return self._console.quiet
+
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
         """Sizes and settings."""
         self._print(f"[bold]dcembed {__version__}[/]  {method}, on {solver}")

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
 from dcembed.program.derive import derive
 from dcembed.program.indicators import linearize_indicators

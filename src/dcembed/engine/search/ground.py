@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.crew.task import Shared
 from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.moves.chooser import Chooser

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from dcembed.copies import replace
 from dcembed.engine.moves.chooser import Chooser, resized
 from dcembed.engine.moves.narrowing import seen_from_outside
 from dcembed.engine.moves.table import MOVES

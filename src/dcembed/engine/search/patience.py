@@ -5,8 +5,9 @@ Work is counted in steps and starts, not in seconds: the same seed gives the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 
 # Starts in a row that may bring nothing better, and how many times the work that it took to find the best may.

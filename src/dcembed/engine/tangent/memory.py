@@ -10,7 +10,7 @@ An earlier tangent of a restriction is one more row on the same slack. Only the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import cast
 
@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.epigraph import Epigraph
 from dcembed.engine.cuts import CutPool

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.curvature import has_curvature
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.held import hold_integers
