@@ -37,15 +37,16 @@ def times(matrix: sp.csr_array, vector: Array) -> Array:
     >>> times(unit_rows(np.array([2, 0]), np.array([1.0, 5.0]), 3), np.array([1.0, 2.0, 3.0]))
     array([3., 5.])
     """
-    if not (matrix.data.dtype == vector.dtype == np.float64 and matrix.shape[1] == vector.shape[0] and vector.flags.c_contiguous):
+    num_rows, num_columns = matrix.shape
+    if not (matrix.data.dtype == vector.dtype == np.float64 and num_columns == vector.shape[0] and vector.flags.c_contiguous):
         product: Array = matrix @ vector
         return product
-    result = np.zeros((matrix.shape[0], *vector.shape[1:]))
+    result = np.zeros((num_rows, *vector.shape[1:]))
     if vector.ndim == 1:
-        _sparsetools.csr_matvec(*matrix.shape, matrix.indptr, matrix.indices, matrix.data, vector, result)
+        _sparsetools.csr_matvec(num_rows, num_columns, matrix.indptr, matrix.indices, matrix.data, vector, result)
     else:
         flat, total = vector.reshape(-1), result.reshape(-1)
-        _sparsetools.csr_matvecs(*matrix.shape, vector.shape[1], matrix.indptr, matrix.indices, matrix.data, flat, total)
+        _sparsetools.csr_matvecs(num_rows, num_columns, vector.shape[1], matrix.indptr, matrix.indices, matrix.data, flat, total)
     return result
 
 

@@ -89,15 +89,15 @@ def verify(program: Program, embeddings: Sequence[Embedding] | Embedding, w: Arr
     return measure(program, embeddings, w)
 
 
-def measure(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verification:
-    """What `verify` does, for a problem and a point that have been checked already."""
+def measure(program: Program, embeddings: Sequence[Embedding], w: Array, with_names: bool = True) -> Verification:
+    """What `verify` does, for a problem and a point that have been checked already; without names it has no `worst`."""
     # Infinite entries make NaN of a difference; that is measured as infinite, not warned about.
     with np.errstate(invalid="ignore"):
         objective, excess = program.objective(w), _excess(program, w)
         off = [np.abs(w[embedding.outputs] - embedding.predict(w)) for embedding in embeddings]
     excess["predictions"] = np.concatenate([np.zeros(0), *(amounts.reshape(-1) for amounts in off)])
     largest = {kind: _largest(amounts) for kind, amounts in excess.items()}
-    return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess, largest))
+    return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess, largest) if with_names else ())
 
 
 def measure_host(program: Program, w: Array) -> tuple[float, float]:

@@ -151,10 +151,9 @@ def build_problem(
             SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
         ),
     )
-    problem = replace(problem, is_whole=not is_over())
-    if not problem.is_whole:
+    if is_over():
         # Bounds that rows imply may not have been found, and nothing will be solved that needs them.
-        return problem
+        return replace(problem, is_whole=False)
     if problem.has_switched_rows:
         _check_reach(problem)
     if not (problem.has_tangents and chosen.columns):

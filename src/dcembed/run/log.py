@@ -48,6 +48,8 @@ class RunLog:
 
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
         """Sizes and settings."""
+        if self._console.quiet:
+            return
         self._print(f"[bold]dcembed {__version__}[/]  {method}, on {solver}")
         self._print(f"  host      {problem_class}: {sizes.host_columns:,} columns, {sizes.host_rows:,} rows, {sizes.integers:,} integers")
         if sizes.switches:
