@@ -83,7 +83,10 @@ def open_search(problem: Problem, journal: Journal) -> Iterator[Search]:
     with kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as session, closing(scout):
         session.set_cost(embedded.host.cost, embedded.host.offset)
         host = HostProblem(embedded, problem.box, session)
-        yield Search(shared, journal, host, scout, terrain, given, open_columns(shared, journal, given))
+        columns = open_columns(shared, journal, given)
+        yield Search(shared, journal, host, scout, terrain, given, columns)
+        if columns is not None:
+            columns.put_away()
 
 
 def _for_corners(problem: Problem, journal: Journal) -> Solver:
