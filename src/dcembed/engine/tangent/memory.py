@@ -76,7 +76,7 @@ def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant,
 def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Restrictions, w: Array, box: Box) -> TangentModel:
     """The model around w: the current tangents, and what lies above them somewhere in the box."""
     size, n = current.slope.shape
-    if not earlier or size > MAX_RESTRICTIONS + 1:
+    if not earlier or size > MAX_RESTRICTIONS + 1 or not _can_tell(earlier, current, restrictions):
         return TangentModel(current, np.zeros(0, dtype=np.int64), empty_rows(0, n), np.zeros(0))
     number = len(earlier)
     slope, constant = reduce(above, [old.slope for old in earlier]), np.concatenate([old.constant for old in earlier])
@@ -93,6 +93,13 @@ def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Re
     at = np.concatenate([of_objective, of_restriction])
     rhs = np.concatenate([current.constant[:1], restrictions.rhs])
     return TangentModel(current, at % size, rows, (constant - lowered)[at] - rhs[at % size])
+
+
+def _can_tell(earlier: Sequence[Majorant], current: Majorant, restrictions: Restrictions) -> bool:
+    """Whether something is measured of which several tangents may be used: an objective with networks, or a restriction that is no equality."""
+    if 2 * restrictions.sides[0].size < restrictions.num_restrictions:
+        return True
+    return any(tangents.slope.indptr[1] > 0 for tangents in (*earlier, current))
 
 
 def earlier_rows(model: TangentModel, restrictions: Restrictions, box: Box, num_made: int) -> CutPool:
