@@ -17,6 +17,7 @@ from dcembed.arrays import Array
 from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.boxes import Bounder, Multiplied, Solved
 from dcembed.bounds.cover import Cover, price_of
+from dcembed.bounds.covers import Covers
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
@@ -59,12 +60,22 @@ TANGENT_SHARE = 1e-7
 
 
 class Hull:
-    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are; `best()` is the best point known."""
+    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are; `best()` is the best point known.
 
-    def __init__(self, relaxation: Relaxation, clock: Clock, crew: Crew, best: Callable[[], Array | None] = lambda: None) -> None:
+    `covers` has those that were made before, where there are any.
+    """
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        clock: Clock,
+        crew: Crew,
+        best: Callable[[], Array | None] = lambda: None,
+        covers: Covers | None = None,
+    ) -> None:
         self.relaxation, self.clock, self.crew, self.best = relaxation, clock, crew, best
         self._builder = Builder(crew, clock, clock.check)
-        self._covers: dict[tuple[object, ...], Cover] = {}
+        self._covers = Covers() if covers is None else covers
 
     @cached_property
     def is_too_large(self) -> bool:
@@ -85,10 +96,7 @@ class Hull:
 
     def cover(self, piece: Piece, is_restricted: bool) -> Cover:
         """The cover of the set of a piece, or of its inputs alone."""
-        key = (is_restricted, *piece.key)
-        if key not in self._covers:
-            self._covers[key] = Cover(piece, is_restricted, self._builder)
-        return self._covers[key]
+        return self._covers.find(piece, is_restricted, self._builder)
 
 
 def cut_hull(

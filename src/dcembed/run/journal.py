@@ -79,7 +79,9 @@ class Journal:
         self.bounds: list[tuple[float, float]] = []
         # The objective of the best feasible point of each start, inf for none.
         self._reached: dict[int, float] = {}
-        self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
+        self._solver = ""
+        # What the method has announced; None where it has not.
+        self._sizes: Sizes | None = None
         # What the points that are offered now come from.
         self._origin = ""
         self._is_announced = False
@@ -114,7 +116,7 @@ class Journal:
         self.offer(point)
         self.reach(number, point if is_own else None)
         is_new = self._has_news()
-        if self._is_announced:
+        if self._is_announced and not self.log.is_quiet:
             words = f"start: {origin}" if origin else "start"
             self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, words, is_new)
 
@@ -243,7 +245,8 @@ class Journal:
         self._remember(record)
         if self.meanwhile is not None:
             self.meanwhile()
-        self.log.iteration(record, self._standing)
+        if not self.log.is_quiet:
+            self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):
             self.clock.stop()
@@ -275,7 +278,7 @@ class Journal:
             history=self.history,
             seconds=self.clock.seconds,
             solver=self._solver,
-            sizes=self._sizes,
+            sizes=self._sizes or count_sizes(self.embedded, 0, 0),
             preparation_seconds=preparation_seconds,
             reason=reason,
             notes=self.log.notes,
@@ -307,7 +310,7 @@ class Journal:
                 history=[],
                 seconds=self.clock.seconds,
                 solver=self._solver,
-                sizes=self._sizes,
+                sizes=self._sizes or count_sizes(self.embedded, 0, 0),
                 program=arguments.program,
                 embeddings=arguments.embeddings,
                 feasibility_tol=arguments.options.feasibility_tol,

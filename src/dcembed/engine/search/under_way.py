@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from dcembed.copies import replace
 from dcembed.crew.crew import GRACE_SECONDS, POLL_SECONDS, Errand, is_accident
 from dcembed.crew.task import Missing, Shared
 from dcembed.embedded.point import measure_point
