@@ -48,7 +48,8 @@ def test_a_pass_multiplies_the_inputs_once_however_many_chunks_it_has(samples, m
     whole, slope = embedded.predict(w), slopes(embedded, w)
     calls, moved = [], MeasuredNetwork.moved
     monkeypatch.setattr(MeasuredNetwork, "moved", lambda self, at: calls.append(1) or moved(self, at))
-    monkeypatch.setattr("dcembed.network.network.CHUNK_ENTRIES", 60)
+    for room in ("network.network", "embedded.measured_network"):
+        monkeypatch.setattr(f"dcembed.{room}.CHUNK_ENTRIES", 60)
     assert np.allclose(embedded.predict(w)[0], whole[0])
     assert len(calls) == 1
     assert abs(slopes(embedded, w) - slope).max() <= 1e-12
