@@ -13,6 +13,8 @@ pytest.importorskip("torch")
 from tests.attack.mutants import SLOW, mutate, run
 from tests.attack.specimens import make_specimens
 
+from repetitions import IS_LONG
+
 
 def test_mutants_are_the_same_for_the_same_seed():
     for specimen in make_specimens():
@@ -23,6 +25,6 @@ def test_mutants_are_the_same_for_the_same_seed():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="measures memory the Unix way")
 def test_no_mutant_gets_through():
-    report = run(seconds=60, seed=1, most=800)
+    report = run(seconds=60, seed=1, most=800 if IS_LONG else 400)
     assert [failure for failure in report.failures if not failure.problem.startswith(SLOW)] == []
     assert report.refused > report.read > 0

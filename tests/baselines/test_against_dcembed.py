@@ -8,11 +8,12 @@ import dcembed
 from dcembed import Status
 from dcembed.baselines import BASELINES
 from problems import binary_problem, indicator_problem, quiet
+from repetitions import repetitions
 
 
 @pytest.mark.patient
 @pytest.mark.parametrize("make", [binary_problem, indicator_problem])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(repetitions(1)))
 def test_the_default_finds_what_big_m_proves(make, seed):
     program, embedding = make(seed)
     exact = BASELINES["big-m"](program, embedding, options=quiet())

@@ -1,4 +1,4 @@
-"""Every method once on a tiny instance of each experiment, its first in a process of its own, and the report on these records."""
+"""Every method once on a tiny instance of each experiment, some in processes of their own, and the report on these records."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def results(tmp_path_factory, networks):
     families = list(TINY) if find_data_folder() is not None else ["qp"]
     folder = tmp_path_factory.mktemp("results")
     jobs = [Job(family, TINY[family], 0, name, LIMIT) for family, name in PAIRS if family in families and name in INSTALLED]
-    # One process a method: most of what it does is to import.
-    apart = list({job.method: job for job in reversed(jobs)}.values())
+    # One process for all methods that need the same packages: most of what it does is to import.
+    apart = list({METHODS[job.method].packages: job for job in reversed(jobs)}.values())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(trained.NETWORKS_VARIABLE, str(networks))
         made = run_sweep(apart, folder / "records.csv", "python -m benchmarks run", Console(quiet=True), at_once=2, preparation_limit=100.0)

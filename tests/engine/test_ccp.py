@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -65,13 +66,19 @@ def test_a_neural_inequality_ends_feasible_and_no_better_than_the_grid(formulati
         assert result.status in (Status.LOCALLY_INFEASIBLE, Status.ITERATION_LIMIT)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("seed", range(4))
-def test_ten_binaries_against_enumeration(formulation, seed):
+@cache
+def all_designs(seed):
+    """The problem, and all points that ten binaries leave, measured: once for all formulations."""
     program, embedding = binary_problem(seed)
     designs = np.array(list(itertools.product((0.0, 1.0), repeat=10)))
     points = [predict([embedding], np.concatenate([z, np.zeros(2)])) for z in designs]
-    measured = [dcembed.verify(program, [embedding], w) for w in points]
+    return program, embedding, points, [dcembed.verify(program, [embedding], w) for w in points]
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("seed", range(4))
+def test_ten_binaries_against_enumeration(formulation, seed):
+    program, embedding, points, measured = all_designs(seed)
     best = min(m.objective for m in measured if m.violation <= TOL)
     result = dcembed.solve(program, embedding, options=quiet(formulation=formulation))
     assert_honest(result, program, embedding)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,13 @@ import dcembed
 from benchmarks.problems.grids import NUM_PROBLEMS, SHARE, build_grid_problem, grid_points
 from problems import quiet
 
+# Those of two inputs have a grid of many points.
+built = cache(build_grid_problem)
+
 
 @pytest.mark.parametrize("number", [0, 1, 20, 39])
 def test_the_grid_has_the_optimum_it_says(number):
-    problem = build_grid_problem(number)
+    problem = built(number)
     program, (embedding,) = problem.instance.program, problem.instance.embeddings
     assert program.objective(problem.best) == pytest.approx(problem.optimum, abs=1e-12)
     found = dcembed.verify(program, [embedding], problem.best)
@@ -25,7 +30,7 @@ def test_the_grid_has_the_optimum_it_says(number):
 
 
 def test_half_of_them_have_one_input_and_half_minimize_the_network():
-    problems = [build_grid_problem(number) for number in (0, 1, 19, 20, 21)]
+    problems = [built(number) for number in (0, 1, 19, 20, 39)]
     assert [problem.instance.embeddings[0].network.num_inputs for problem in problems] == [1, 1, 1, 2, 2]
     assert [bool(problem.instance.program.cost[-2]) for problem in problems] == [True, False, False, True, False]
     with pytest.raises(ValueError, match="39"):
@@ -33,13 +38,13 @@ def test_half_of_them_have_one_input_and_half_minimize_the_network():
 
 
 def test_a_number_gives_the_same_problem_again():
-    one, other = build_grid_problem(21), build_grid_problem(21)
+    one, other = built(20), build_grid_problem(20)
     assert one.optimum == other.optimum
     assert np.array_equal(one.instance.program.cost, other.instance.program.cost)
 
 
 def test_a_run_from_where_the_grid_is_best_is_no_worse():
-    problem = build_grid_problem(22)
+    problem = built(20)
     instance = problem.instance
     result = dcembed.solve(instance.program, instance.embeddings, problem.best, quiet(max_iterations=20))
     assert result.is_feasible

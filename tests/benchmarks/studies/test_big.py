@@ -11,7 +11,7 @@ import pytest
 from benchmarks.problems.big import convolutional_network, nearest_instance, random_perceptron, samples_instance, sites_instance
 from benchmarks.studies import big
 from benchmarks.studies.big import NAMES, TITLES, Job, main, measure, row_of
-from dcembed import Options
+from dcembed import Options, solve
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import measure_point
@@ -112,3 +112,27 @@ def test_memory_grows_with_evaluations_and_not_with_evaluations_times_units(monk
     assert many <= 4.4 * few
     # An array of all units of all evaluations has 1600 * 128 numbers.
     assert wide - many <= 0.25 * 8 * 1600 * 128
+
+
+def peak_of_run(number: int) -> float:
+    """Bytes at most, for each evaluation, while a problem with so many of them is solved in a few steps, beyond the instance."""
+    instance = sites_instance(number, 8, width=4)
+    gc.collect()
+    tracemalloc.start()
+    result = solve(
+        instance.program,
+        instance.embeddings,
+        options=Options(verbose=False, time_limit=np.inf, max_starts=1, max_iterations=2),
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(result.history) == 2
+    return peak / number
+
+
+def test_the_memory_of_a_run_for_each_evaluation_does_not_grow_with_their_number():
+    """What a table of all pairs of evaluations would add, 8 bytes times their number, is half of it at the larger size."""
+    peak_of_run(20)
+    few, many = peak_of_run(200), peak_of_run(1000)
+    assert many <= 1.05 * few
+    assert 0.25 * many < 8 * 1000
