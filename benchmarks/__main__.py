@@ -20,6 +20,8 @@ from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.sizes import SizeError
 
 HORIZON = 180.0
+# The second after which an exact encoding that is still at its start is ended, in runs that are longer.
+STALL = 30.0
 # The short run: everything once, in less than twenty minutes on two cores.
 SHORT = {"time_limit": 30.0, "preparation_limit": 20.0, "trials": [0]}
 
@@ -57,7 +59,8 @@ def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Co
     except SizeError as error:
         parser.error(str(error))
     with _executor(chosen.dask) as executor:
-        run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed, executor)
+        stall = chosen.stall or float("inf")
+        run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed, executor, stall)
     return 0
 
 
@@ -84,6 +87,13 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument("--time-limit", type=float, metavar="SECONDS", help=f"of each run; {HORIZON:g} by default")
     sweep.add_argument(
         "--preparation-limit", type=float, metavar="SECONDS", help="for what comes before a method's clock; twice the time limit by default"
+    )
+    sweep.add_argument(
+        "--stall",
+        type=float,
+        default=STALL,
+        metavar="SECONDS",
+        help=f"end an exact encoding that is still at its start then; {STALL:g} by default, 0 for never",
     )
     sweep.add_argument("--jobs", type=int, default=1, metavar="NUMBER", help="runs at a time, each on one thread; 1 by default")
     sweep.add_argument(
@@ -124,6 +134,7 @@ def _command(chosen: argparse.Namespace) -> str:
         if value is not None:
             shown = " ".join(map(str, value)) if isinstance(value, list) else f"{value:g}"
             parts.append(f"--{name.replace('_', '-')} {shown}")
+    parts += [f"--stall {chosen.stall:g}"] if chosen.stall != STALL else []
     parts += [f"--jobs {chosen.jobs}"] if chosen.jobs != 1 else []
     parts += ["--short"] if chosen.short else []
     return " ".join(parts)

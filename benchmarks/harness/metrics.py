@@ -34,6 +34,17 @@ def _counts(record: Record, seconds: float) -> bool:
     return seconds <= record.time_limit + STOPPING_SECONDS
 
 
+def cut(record: Record, seconds: float) -> Record:
+    """The run as it stood at an earlier second, as if that had been its limit; points that came later are not known yet.
+
+    A method that knows its limit may spend a shorter one in another way, and a solver that is stopped hands over what it has: a run with
+    that limit can be a little better than this.
+    """
+    if seconds >= record.time_limit:
+        return record
+    return replace(record, time_limit=seconds, trace=tuple(point for point in record.trace if point[0] <= seconds))
+
+
 def best_at(record: Record, times: np.ndarray) -> np.ndarray:
     """The best objective known at each time; infinite before there is one."""
     trace = known_trace(record)
@@ -81,7 +92,10 @@ def primal_integral(trace: Trace, initial: float, reference: float, horizon: flo
 
 
 def npi(record: Record, reference: float) -> float | None:
-    """NPI of a run; None if nothing is known about it (licence) or its instance."""
+    """NPI of a run over its time limit; None if nothing is known about it (licence) or its instance.
+
+    What a run had when it ended, by itself or because it was stopped at its start, counts to its limit.
+    """
     if record.initial_objective is None or record.status == "licence":
         return None
     return primal_integral(known_trace(record), record.initial_objective, reference, record.time_limit)

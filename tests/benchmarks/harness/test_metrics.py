@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.harness.metrics import (
     ahead_from,
+    cut,
     final_objective,
     known_trace,
     npi,
@@ -48,6 +49,17 @@ def test_points_after_the_limit_do_not_count_and_the_start_counts_from_second_ze
     assert known_trace(run) == [(0.0, -1.0), (4.0, -2.0)]
     assert final_objective(run) == -2.0
     assert npi(run, -10.0) == pytest.approx(100 * (0.4 * 0.9 + 0.6 * 0.8))
+
+
+def test_a_run_cut_at_an_earlier_second_knows_nothing_of_what_came_later():
+    run = record(trace=[(1.0, -2.0), (4.2, -6.0), (9.0, -10.0)])
+    # A point shortly after the cut was not handed over on stopping: nobody stopped.
+    assert known_trace(cut(run, 4.0)) == [(0.0, 0.0), (1.0, -2.0)]
+    assert npi(cut(run, 4.0), -10.0) == pytest.approx(100 * (0.25 + 0.75 * 0.8))
+    assert time_to(cut(run, 4.0), -10.0, 1e-2) is None
+    assert cut(run, 4.0).time_limit == 4.0
+    assert cut(run, 10.0) is run
+    assert cut(run, 180.0) is run
 
 
 def test_the_reference_is_the_best_of_all_methods_and_of_the_optimum():
