@@ -135,6 +135,12 @@ def final_objective(record: Record) -> float | None:
     return trace[-1][1] if trace else None
 
 
+def processors(record: Record) -> float | None:
+    """How many processors a run has kept busy on average, its preparation included; None where that was not measured."""
+    seconds = (record.seconds or 0.0) + (record.preparation_seconds or 0.0)
+    return record.processor_seconds / seconds if record.processor_seconds is not None and seconds > 0 else None
+
+
 def optimality_gap(record: Record) -> float | None:
     """(J - J_opt) / |J_opt| in percent, where the optimum was enumerated."""
     final = final_objective(record)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent.parent / "results"
+# The files that the committed report is made of.
+REPORTED = (RESULTS / "records.csv", RESULTS / "horizon" / "records.csv", RESULTS / "small" / "records.csv")
 KEY = ("experiment", "size", "trial", "method", "time_limit", "version", "fingerprint")
 # What a failure of the harness around the method is called; every other status is the method's own word.
 FAILURES = ("crashed", "killed")

@@ -100,6 +100,6 @@ def test_the_report_has_every_method_and_all_pictures(results):
     assert all(METHODS[record.method].label in text for record in read_records(results / "records.csv"))
     # No folder of this machine is told.
     assert str(results) not in text
-    for name in ("npi.png", "trajectories.png", "speed-up.png"):
+    for name in ("npi.png", "trajectories.png"):
         assert f"]({name})" in text
         assert (results / name).stat().st_size > 10_000
