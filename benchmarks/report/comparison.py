@@ -35,6 +35,7 @@ class Cell:
     to_permille: float | None
     objective: float | None
     gap: float | None
+    bound: float | None
     proved: float | None
     memory: float
     preparation: float
@@ -174,6 +175,7 @@ def summarize(method: str, size: str, runs: tuple[Record, ...], references: dict
         to_permille=_median(ran, lambda run: metrics.time_to(run, references[run.instance], 1e-3)),
         objective=_mean(value for run in ran if (value := metrics.final_objective(run)) is not None),
         gap=_mean(value for run in ran if (value := metrics.optimality_gap(run)) is not None),
+        bound=_mean(value for run in ran if (value := bound_of(run)) is not None),
         proved=_median(ran, proved_gap),
         memory=max(run.memory or 0.0 for run in runs),
         preparation=_mean(run.preparation_seconds or 0.0 for run in runs) or 0.0,

@@ -36,6 +36,7 @@ def _section(sweep: Sweep, results: Results) -> list[str]:
         blocks += [_table(at, at.methods, _npi)] if at is not None else ["No runs that long."]
     blocks += [heading(formats.OBJECTIVE_TITLES[sweep.experiment.family], 3), _table(sweep, sweep.methods, _objective(results.horizon))]
     blocks += [heading("Seconds to within 1 % / 0.1 % of the best known objective", 3), _table(sweep, sweep.methods, _times)]
+    blocks += [heading("Memory, MiB / added columns / added binaries", 3), _table(sweep, sweep.methods, _sizes)]
     blocks += _marks("\n".join(blocks), results.horizon)
     paper = _paper_table(sweep)
     if paper is not None:
@@ -118,6 +119,14 @@ def _times(sweep: Sweep, size: str, method: str) -> str:
     return " / ".join(shown) + (f" {FEWER}" if is_fewer else "")
 
 
+def _sizes(sweep: Sweep, size: str, method: str) -> str:
+    cell = sweep.cells.get((size, method))
+    if cell is None:
+        return formats.NOTHING
+    columns, _, binaries = cell.added
+    return " / ".join([f"{cell.memory:,.0f}", *(formats.NOTHING if value is None else f"{value:,}" for value in (columns, binaries))])
+
+
 def _paper_table(sweep: Sweep) -> str | None:
     """Final objectives and NPI of the paper beside ours, for the sizes that both have."""
     experiment, family = sweep.experiment, sweep.experiment.family
@@ -144,9 +153,9 @@ def _paper_name(method: str) -> str:
 
 def _detail(sweep: Sweep, size: str) -> str:
     cells = [cell for m in sweep.methods if (cell := sweep.cells.get((size, m))) is not None]
-    has_gap, has_bound = any(cell.gap is not None for cell in cells), any(cell.proved is not None for cell in cells)
+    has_gap, has_bound = any(cell.gap is not None for cell in cells), any(cell.bound is not None for cell in cells)
     head = ["method", "trials", "limit, s", "ended", "first feasible, s", "to 1 %, s", "to 0.1 %, s", "objective"]
-    head += [*(["off the optimum, %"] if has_gap else []), *(["proved gap, %"] if has_bound else [])]
+    head += [*(["off the optimum, %"] if has_gap else []), *(["bound", "proved gap, %"] if has_bound else [])]
     head += ["memory, MiB", "preparation, s", "processor s / s", "added columns", "rows", "binaries", "points rejected"]
     return table(head, [_detail_row(sweep, cell, has_gap, has_bound) for cell in cells])
 
@@ -161,7 +170,7 @@ def _detail_row(sweep: Sweep, cell: Cell, has_gap: bool, has_bound: bool) -> lis
         *(formats.seconds(value) for value in (cell.first_feasible, cell.to_percent, cell.to_permille)),
         _objective_range(sweep, cell),
         *([formats.NOTHING if cell.gap is None else f"{cell.gap:.3f}"] if has_gap else []),
-        *([formats.number(cell.proved)] if has_bound else []),
+        *([formats.objective(sweep.experiment, cell.bound), formats.number(cell.proved)] if has_bound else []),
         f"{cell.memory:,.0f}",
         f"{cell.preparation:.1f}",
         formats.NOTHING if cell.load is None else f"{cell.load:.2f}",

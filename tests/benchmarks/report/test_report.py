@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import matplotlib
@@ -17,6 +17,8 @@ import dcembed
 from benchmarks.harness.records import Record, append_record
 from benchmarks.report.markdown import folded, table
 from benchmarks.report.report import write_report
+from benchmarks.report.sections import sections
+from benchmarks.report.views import gather
 
 OURS = Record("qp", "64x3", 0, "dcembed", 1.5, "0", "locally_solved", initial_objective=0.0, start_objective=0.0, trace=((0.1, -0.2),))
 
@@ -81,6 +83,24 @@ def test_numbers_at_thirty_seconds_are_of_the_same_runs(tmp_path):
     assert "| dcembed | **20.8** |" in late
     assert "shared" not in late
     assert "| shared | **-0.200000** \u2021 |" in section
+
+
+@dataclass(frozen=True)
+class Bounded(Record):
+    """A record of a file that has bounds."""
+
+    bound: float | None = None
+
+
+def test_bounds_are_shown_where_records_have_them():
+    runs = [Bounded(**{**asdict(OURS), "bound": -0.25, "memory": 99.0, "added_columns": 30, "added_binaries": 0})]
+    runs += [Bounded(**{**asdict(OURS), "method": "big-m"})]
+    text = "\n".join(sections(gather(runs)))
+    assert "| bound | proved gap, % |" in text
+    assert "| -0.200000 | -0.250000 | 25.0 | 99 |" in text
+    assert "| -0.200000 | - | - | 0 |" in text
+    assert "| dcembed | 99 / 30 / 0 |" in text
+    assert "| bound |" not in "\n".join(sections(gather([OURS])))
 
 
 def test_a_method_without_a_run_is_named_and_so_are_those_with_few(tmp_path):
