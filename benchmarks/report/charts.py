@@ -99,7 +99,7 @@ def _panels(sweeps: Sequence[Sweep], folder: Path, file: str, draw: Draw) -> str
 
 def _npi_panel(axes: Axes, sweep: Sweep) -> list[Name]:
     named = [OURS, *rivals(sweep)]
-    others = [method for method in sweep.methods if method not in named]
+    others = [m for m in sweep.methods if m not in named and any(m in _ran(sweep, size) for size in sweep.sizes)]
     names, last = [], None
     for number, method in enumerate([*others, *named]):
         there = [size for size in sweep.sizes if (size, method) in sweep.cells and sweep.cells[size, method].npi is not None]

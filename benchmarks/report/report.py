@@ -66,7 +66,7 @@ def _first_screen(results: Results, folder: Path) -> list[str]:
 def _npi_caption(horizon: float) -> str:
     return (
         f"NPI at {horizon:g} s against size: dcembed and every method that is the best of the others, or ahead of dcembed, at some size. Means over "
-        "the trials with their range; grey are all other methods."
+        "the trials that each was run on, with their range; grey are all other methods."
     )
 
 
