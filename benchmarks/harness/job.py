@@ -67,8 +67,6 @@ def perform(job: Job, line: Line, stall: float = np.inf) -> dict[str, Any]:
         "initial_objective": _last(initial),
         "start_objective": _last(starts),
     }
-    if experiment.optimum is not None:
-        common["optimum"] = experiment.optimum(job.size)
     method = METHODS[job.method]
     # Where exact methods are to come to a proof, the start may be the optimum and stays.
     may_stop = method.may_stop and not getattr(experiment, "is_small", False) and stall < job.time_limit
@@ -84,7 +82,8 @@ def perform(job: Job, line: Line, stall: float = np.inf) -> dict[str, Any]:
     finally:
         line.done()
     outcome = answer if isinstance(answer, Outcome) else outcome_of(answer)
-    fields = {**common, **_fields(outcome, check(instance, outcome.points))}
+    optimum = experiment.optimum(job.size) if experiment.optimum is not None else None
+    fields = {**common, **_fields(outcome, check(instance, outcome.points)), "optimum": optimum}
     return {**fields, **stopped(stall)} if watch is not None and watch.has_stopped else fields
 
 

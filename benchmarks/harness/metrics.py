@@ -102,19 +102,18 @@ def npi(record: Record, reference: float) -> float | None:
 
 
 def with_starts(records: list[Record]) -> list[Record]:
-    """The same records; those of processes that died get J_0 and the start from other runs on their instance.
+    """The same records; those of processes that were ended get J_0, the start and the optimum from other runs on their instance.
 
     A run that was killed delivered nothing: it counts as one that stayed at the start.
     """
     known = {record.instance: record for record in records if record.initial_objective is not None}
+    optima = {record.instance: record.optimum for record in records if record.optimum is not None}
     filled = []
     for record in records:
         other = known.get(record.instance)
         if record.initial_objective is None and other is not None:
-            record = replace(
-                record, initial_objective=other.initial_objective, start_objective=other.start_objective, optimum=other.optimum
-            )
-        filled.append(record)
+            record = replace(record, initial_objective=other.initial_objective, start_objective=other.start_objective)
+        filled.append(record if record.optimum is not None else replace(record, optimum=optima.get(record.instance)))
     return filled
 
 

@@ -15,6 +15,7 @@ from benchmarks.harness.metrics import (
     references,
     time_to,
     time_to_feasible,
+    with_starts,
 )
 from benchmarks.harness.records import Record
 
@@ -75,6 +76,13 @@ def test_times_to_a_share_of_the_reference():
     assert time_to(run, -200.0, 1e-2) is None
     assert time_to_feasible(run) == 1.0
     assert time_to_feasible(record()) is None
+
+
+def test_what_is_known_of_an_instance_is_known_of_runs_that_were_ended():
+    full, killed = record(start=-1.0, optimum=-9.0), record("omlt", status="killed", initial_objective=None, start=None)
+    ended = record("big-m", status="stopped", stopped_early=3.0, start=-1.0)
+    filled = with_starts([killed, full, ended, record("pgd", start=None, trial=1, initial_objective=None)])
+    assert [(run.initial_objective, run.start_objective, run.optimum) for run in filled] == [(0.0, -1.0, -9.0)] * 3 + [(None, None, None)]
 
 
 def test_the_optimality_gap_is_measured_against_the_enumerated_optimum():
