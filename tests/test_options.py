@@ -143,8 +143,21 @@ def test_seed_and_threads_reach_the_solver(monkeypatch):
     real = BACKENDS["highs"]
     spy = dataclasses.replace(real, open=lambda program, options: seen.append(options) or real.open(program, options))
     monkeypatch.setitem(BACKENDS, "highs", spy)
+    monkeypatch.setattr("dcembed.options.num_processors", lambda: 8)
     solve(seed=17, threads=2)
     assert {(options.seed, options.threads) for options in seen} == {(17, 2)}
+
+
+@pytest.mark.parametrize(("workers", "threads", "each"), [(None, 8, 4), (1, 3, 3), (2, 8, 2), (2, 1, 1), (9, 2, 1)])
+def test_threads_of_solvers_do_not_multiply_with_workers(monkeypatch, workers, threads, each):
+    monkeypatch.setattr("dcembed.options.num_processors", lambda: 4)
+    assert dcembed.Options(workers=workers, threads=threads).threads_each == each
+
+
+def test_it_is_said_where_workers_leave_fewer_threads_than_asked_for(monkeypatch, capsys):
+    monkeypatch.setattr("dcembed.options.num_processors", lambda: 2)
+    solve(threads=2, workers=2, verbose=True)
+    assert "threads=2 is more than the processors have for each of 2 workers; 1 are used." in capsys.readouterr().out
 
 
 def test_verbose_false_is_silent_and_true_is_not(capsys):

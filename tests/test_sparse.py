@@ -11,6 +11,8 @@ from dcembed.sparse import (
     compressed,
     empty_rows,
     from_entries,
+    plan_above,
+    plan_beside,
     repeat,
     rows_from,
     rows_to,
@@ -18,6 +20,8 @@ from dcembed.sparse import (
     subtract,
     take_columns,
     take_rows,
+    times,
+    transposed_times,
     unit_rows,
 )
 
@@ -70,3 +74,33 @@ def test_a_compressed_matrix_has_all_that_one_of_scipy_has():
     assert vars(own).keys() == vars(sp.csr_array((A.data, A.indices, A.indptr), shape=A.shape)).keys()
     assert own.indices.dtype == own.indptr.dtype == A.indices.dtype
     assert np.array_equal(sp.csc_array(own).toarray(), A.toarray())
+
+
+RIGHT = np.random.default_rng(2).normal(size=(7, 3))
+
+
+@pytest.mark.parametrize(
+    "right", [RIGHT[:, 0].copy(), RIGHT[:, 1], RIGHT, np.asfortranarray(RIGHT), RIGHT[:, :0], np.arange(7), RIGHT > 0], ids=str
+)
+def test_products_are_those_of_scipy_to_the_last_digit(right):
+    np.testing.assert_array_equal(times(A, right), A @ right)
+    np.testing.assert_array_equal(transposed_times(sp.csr_array(A.T), right), A @ right)
+
+
+def test_a_product_of_shapes_that_do_not_fit_is_refused():
+    for product in (times, transposed_times):
+        with pytest.raises(ValueError, match="mismatch"):
+            product(A, np.zeros(6))
+
+
+def test_places_are_found_once_for_matrices_that_keep_them():
+    other = compressed(2.0 * A.data, A.indices, A.indptr, A.shape)
+    side, stack = plan_beside(A, B), plan_above(A, B)
+    assert side.fits(other)
+    assert stack.fits(other, B)
+    np.testing.assert_array_equal(side.join(other).toarray(), np.hstack([2.0 * A.toarray(), B.toarray()]))
+    np.testing.assert_array_equal(stack.join(other, B).toarray(), np.vstack([2.0 * A.toarray(), B.toarray()]))
+    # The plan is not filled with what was joined before.
+    np.testing.assert_array_equal(side.join(A).toarray(), np.hstack([A.toarray(), B.toarray()]))
+    assert not side.fits(B)
+    assert not stack.fits(A, A)

@@ -78,6 +78,7 @@ def run_apart(function: Callable[[Any, Line], Any], argument: Any, limit: float,
     stop
         Kills them as soon as it is set.
     """
+    _allow_children()
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(function, argument, theirs), daemon=False)
@@ -95,6 +96,13 @@ def run_apart(function: Callable[[Any, Line], Any], argument: Any, limit: float,
         return Report(None, "killed" if over else "crashed", note, memory, seconds)
     kind, value = final
     return Report(value, None, "", memory, seconds) if kind == "answer" else Report(None, "crashed", value, memory, seconds)
+
+
+def _allow_children() -> None:
+    """Daemons, as Dask's workers are, may start no processes, lest these be left behind; those from here end with whoever began them."""
+    this = multiprocessing.current_process()
+    if this.daemon:
+        this.daemon = False
 
 
 def _wait(process, connection: Connection, deadline: float, stop: threading.Event) -> tuple[float, list[tuple[str, Any]]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
@@ -74,7 +74,7 @@ def scenarios(m: int) -> tuple[np.ndarray, np.ndarray]:
     for mean, deviation in UNCERTAIN:
         edges = np.linspace(mean - 3 * deviation, mean + 3 * deviation, m + 1)
         values.append((edges[1:] + edges[:-1]) / 2)
-        below = norm.cdf(edges, mean, deviation)
+        below = ndtr((edges - mean) / deviation)
         below[0], below[-1] = 0.0, 1.0
         masses.append(np.diff(below))
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -4,21 +4,25 @@ Four tanks are controlled in closed loop (`problems/tanks.py`): every period the
 them is made. The same problems go to `dcembed.compile(...).solve` and to Ipopt on the same oracle of the networks, one after the other
 in one process, each warm started by its own last answer, a step later. Ipopt is used as someone would who knows it: the problem is built once,
 multipliers of the last answer are given back, first and second derivatives are exact, and nothing is measured on the way. What both answer
-is verified in the same way. The plant follows the answers of the first method, so that all get the same problems.
+is verified in the same way. The plant follows the answers of the first method, so that all get the same problems. `--out` writes the tables
+as markdown.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import dcembed
+from benchmarks.harness.machine import describe_machine, describe_versions
 from benchmarks.problems.tank_system import advance, steady
 from benchmarks.problems.tanks import ACTIVATIONS, HORIZON, Control, build_control, load_dynamics
 from dcembed.baselines.nonlinear import NonlinearProgram
@@ -38,6 +42,9 @@ IPOPT = {"print_level": 0, "sb": "yes", "tol": FEASIBILITY_TOL, "constr_viol_tol
 NEARBY = {"warm_start_init_point": "yes", "mu_init": 1e-4} | {
     f"warm_start_{name}": 1e-6 for name in ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
 }
+
+# What dcembed is compared with.
+OTHERS = "Ipopt", "Ipopt, near"
 
 # A solve: numbers that change, and a start of all columns, to a point of all columns.
 Solve = Callable[[dict, np.ndarray], np.ndarray]
@@ -124,19 +131,53 @@ def run_loop(activation: str, num_solves: int) -> dict[str, Record]:
     return records
 
 
-def show(activation: str, records: dict[str, Record]) -> Table:
-    names = "method", "median ms", "worst ms", "total s", "median wall ms", "worst wall ms", "verified", "worse than the best"
-    table = Table(*names, title=f"{len(records['dcembed'].wall)} solves in a row, {activation} network")
-    best = np.min([record.objectives for record in records.values()], axis=0)
+TITLES = "method", "median ms", "worst ms", "total s", "median wall ms", "worst wall ms", "verified", "worse than the best"
+
+
+def rows_of(records: dict[str, Record]) -> list[tuple[str, ...]]:
+    """A row for each method."""
+    best, rows = np.min([record.objectives for record in records.values()], axis=0), []
     for name, record in records.items():
         processor, wall = 1e3 * np.array(record.processor), 1e3 * np.array(record.wall)
         verified = int((np.array(record.violations) <= FEASIBILITY_TOL).sum())
         loss = (np.array(record.objectives) - best) / np.maximum(1.0, np.abs(best))
         times = np.median(processor), processor.max(), processor.sum() / 1e3, np.median(wall), wall.max()
-        table.add_row(
-            name, *(f"{each:.1f}" for each in times), f"{verified} of {wall.size}", f"{loss.mean():.1e}, at most {loss.max():.1e}"
-        )
+        shown = (f"{each:.1f}" for each in times)
+        rows.append((name, *shown, f"{verified} of {wall.size}", f"{loss.mean():.1e}, at most {loss.max():.1e}"))
+    return rows
+
+
+def title_of(activation: str, records: dict[str, Record]) -> str:
+    return f"{len(records['dcembed'].wall)} solves in a row, {activation} network"
+
+
+def show(activation: str, records: dict[str, Record]) -> Table:
+    table = Table(*TITLES, title=title_of(activation, records))
+    for row in rows_of(records):
+        table.add_row(*row)
     return table
+
+
+HEAD = """# The same problem again and again
+
+Twenty steps of four tanks with a network of their dynamics, solved in closed loop by a compiled problem and by Ipopt on the same oracle, one after the
+other in one process, one thread, on {machine}; {versions}. Made by `python -m benchmarks.studies.control --out FILE`, which explains what each is
+given. Milliseconds are of one solve, and of the processor unless they are of the wall; the load of the machine over the last quarter of an hour, other work
+included, was {load} at the end, so that ratios within the run tell, and seconds do not. "Ipopt" begins at the last answer, a step later;
+"Ipopt, near" has its multipliers, too, and is told to begin near by.
+"""
+
+
+def write_tables(all_records: dict[str, dict[str, Record]], path: Path) -> None:
+    """The tables of all networks, and the ratios below each."""
+    load = f"{os.getloadavg()[2]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    text = HEAD.format(machine=describe_machine(), versions=describe_versions(), load=load)
+    for activation, records in all_records.items():
+        lines = (TITLES, ["---"] * len(TITLES), *rows_of(records))
+        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        below = "\n".join(f"- {ratios(records, other)}" for other in OTHERS)
+        text += f"\n## {title_of(activation, records)}\n\n{table}\n\n{below}\n"
+    path.write_text(text, encoding="utf-8")
 
 
 def ratios(records: dict[str, Record], other: str) -> str:
@@ -154,13 +195,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("activations", nargs="*", help=f"networks: {', '.join(ACTIVATIONS)} (default: all)")
     parser.add_argument("--solves", type=int, default=NUM_SOLVES)
+    parser.add_argument("--out", type=Path, help="a markdown file for the tables")
     arguments = parser.parse_args()
-    console = Console(width=140)
+    console, all_records = Console(width=140), {}
     for activation in arguments.activations or ACTIVATIONS:
-        records = run_loop(activation, arguments.solves)
+        records = all_records[activation] = run_loop(activation, arguments.solves)
         console.print(show(activation, records))
-        for other in ("Ipopt", "Ipopt, near"):
+        for other in OTHERS:
             console.print(ratios(records, other))
+    if arguments.out is not None:
+        write_tables(all_records, arguments.out)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import numpy as np
 
 import dcembed
 from benchmarks.harness.machine import describe_machine
+from benchmarks.problems.big import samples_instance
 from benchmarks.problems.commitment import build_commitment
 from benchmarks.problems.deep_pooling import deep_pooling
 from benchmarks.problems.instance import Instance
@@ -150,8 +151,9 @@ CASES = (
     Case("pooling-17", "five starts, half a second", five_starts(lambda: build_pooling("17", 0))),
     Case("pooling-64x64", "five starts, two hidden layers, 4,913 scenarios", five_starts(lambda: deep_pooling((64, 64), 17, 0))),
     Case("qp-8x3", "five starts, half a second", five_starts(lambda: build_qp("8x3", 0))),
-    Case("water-800", f"{NUM_ROUNDS} rounds of prices", prices(lambda: build_water("800", 0)), is_one_pass=False),
-    Case("qp-256x3-proof", "one start, proof to 2 %", proof(lambda: build_qp("256x3", 0), 120.0)),
+    Case("water-800", f"{NUM_ROUNDS} rounds of prices, 800 blocks", prices(lambda: build_water("800", 0)), is_one_pass=False),
+    Case("samples-10k", f"{NUM_ROUNDS} rounds of prices, 10,000 blocks", prices(lambda: samples_instance(10_000)), is_one_pass=False),
+    Case("proof-qp-256x3", "one start, proof to 2 %", proof(lambda: build_qp("256x3", 0), 120.0)),
 )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dcembed.errors import InputError, OptionError
 from dcembed.reading import show
+from dcembed.solvers.base import num_processors
 
 if TYPE_CHECKING:
     from dcembed.result import Iteration
@@ -129,7 +130,8 @@ class Options:
     solver_options
         Options of that solver by its own names.
     threads
-        Threads the solver may use, at most as many as there are processors. PIQP and SCIP use one whatever is asked for; the log says so.
+        Threads the solver may use, at most as many as there are processors; with `workers` each of them has its share of these. PIQP and
+        SCIP use one whatever is asked for; the log says so.
     workers
         Processes that starts, prices of blocks and bounds are computed in beside this one; they are begun when a run takes longer than
         they do, and end with it. 1 does everything here. With search="converge" the answer does not depend on it. With an `executor`, how
@@ -235,6 +237,12 @@ class Options:
     def plain(self) -> Options:
         """The options without what belongs to this process, and is the journal's to call, to hear and to write: they can be sent to others."""
         return replace(self, callback=None, stop=None, executor=None, checkpoint=None)
+
+    @property
+    def threads_each(self) -> int:
+        """Threads of a solver in each process: those of several workers are no more than there are processors."""
+        workers = self.workers if self.workers is not None and self.executor is None else 1
+        return max(1, min(self.threads, num_processors() // workers))
 
     def proof_seconds(self, searched: float) -> float:
         """Seconds that a bound may take after a search of so many; the time limit holds besides."""

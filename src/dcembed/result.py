@@ -309,7 +309,7 @@ def build_result(
     **rest: Any,
 ) -> Result:
     """A result whose objective and violation are measured here, from the problem alone; without a `bound` none is known."""
-    measured = measure(program, embeddings, x) if x is not None else None
+    measured = measure(program, embeddings, x, with_names=False) if x is not None else None
     violation = measured.violation if measured else np.inf
     if status is Status.OPTIMAL and not violation <= feasibility_tol:
         # A solver's proof is about another problem than the user's if its point is not feasible there.

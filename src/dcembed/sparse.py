@@ -11,20 +11,59 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse import _sparsetools
 
 from dcembed.arrays import Array
 
 _EMPTY = sp.csr_array((0, 0))
+_MAX_INT32 = int(np.iinfo(np.int32).max)
 
 
 def compressed(data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> sp.csr_array:
     """The matrix with these entries, which nobody checks: scipy's own constructor takes twenty times as long."""
-    kind = np.int32 if max(*shape, data.size) <= np.iinfo(np.int32).max else np.int64
+    kind = np.int32 if max(*shape, data.size) <= _MAX_INT32 else np.int64
     matrix = sp.csr_array.__new__(sp.csr_array)
     vars(matrix).update(vars(_EMPTY))
     matrix._shape = shape
     matrix.data, matrix.indices, matrix.indptr = data, indices.astype(kind, copy=False), indptr.astype(kind, copy=False)
     return matrix
+
+
+def times(matrix: sp.csr_array, vector: Array) -> Array:
+    """matrix @ vector, or @ a matrix of vectors side by side, by the routine that scipy comes to after checks that take longer than the product of a small matrix.
+
+    Examples
+    --------
+    >>> times(unit_rows(np.array([2, 0]), np.array([1.0, 5.0]), 3), np.array([1.0, 2.0, 3.0]))
+    array([3., 5.])
+    """
+    num_rows, num_columns = matrix.shape
+    if not (matrix.data.dtype == vector.dtype == np.float64 and num_columns == vector.shape[0] and vector.flags.c_contiguous):
+        product: Array = matrix @ vector
+        return product
+    result = np.zeros((num_rows, *vector.shape[1:]))
+    if vector.ndim == 1:
+        _sparsetools.csr_matvec(num_rows, num_columns, matrix.indptr, matrix.indices, matrix.data, vector, result)
+    else:
+        flat, total = vector.reshape(-1), result.reshape(-1)
+        _sparsetools.csr_matvecs(num_rows, num_columns, vector.shape[1], matrix.indptr, matrix.indices, matrix.data, flat, total)
+    return result
+
+
+def transposed_times(matrix: sp.csr_array, vector: Array) -> Array:
+    """matrix.T @ vector, likewise: compressed rows are the compressed columns of the transposed matrix.
+
+    Examples
+    --------
+    >>> transposed_times(unit_rows(np.array([2, 0]), np.array([1.0, 5.0]), 3), np.array([1.0, 2.0]))
+    array([10.,  0.,  1.])
+    """
+    if not (vector.ndim == 1 and matrix.data.dtype == vector.dtype == np.float64 and matrix.shape[0] == vector.size):
+        product: Array = matrix.T @ vector
+        return product
+    result = np.zeros(matrix.shape[1])
+    _sparsetools.csc_matvec(matrix.shape[1], matrix.shape[0], matrix.indptr, matrix.indices, matrix.data, vector, result)
+    return result
 
 
 def empty_rows(num_rows: int, num_columns: int) -> sp.csr_array:
@@ -157,6 +196,31 @@ def above(upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
     return compressed(data, indices, indptr, (upper.shape[0] + lower.shape[0], upper.shape[1]))
 
 
+@dataclass(frozen=True, eq=False)
+class Above:
+    """Where two matrices, one above the other, have their entries: found once for matrices that keep their places."""
+
+    upper: Array
+    lower: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+
+    def fits(self, upper: sp.csr_array, lower: sp.csr_array) -> bool:
+        """Whether two matrices have their entries in these places."""
+        return upper.indices is self.upper and lower.indices is self.lower
+
+    def join(self, upper: sp.csr_array, lower: sp.csr_array) -> sp.csr_array:
+        """Both, with their entries."""
+        return compressed(np.concatenate([upper.data, lower.data]), self.indices, self.indptr, self.shape)
+
+
+def plan_above(upper: sp.csr_array, lower: sp.csr_array) -> Above:
+    """The places of two matrices of the same width, one above the other."""
+    both = above(upper, lower)
+    return Above(upper.indices, lower.indices, both.indices, both.indptr, both.shape)
+
+
 def all_above(matrices: Sequence[sp.csr_array], num_columns: int) -> sp.csr_array:
     """Any number of matrices of the same width, one above the other: a hundred thousand single rows take scipy seconds.
 
@@ -188,13 +252,47 @@ def repeat(matrix: sp.csr_array, times: int) -> sp.csr_array:
     return compressed(np.tile(matrix.data, times), np.tile(matrix.indices, times), indptr, shape)
 
 
-def beside(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
-    """Two matrices of the same height, side by side."""
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Where two matrices side by side have their entries, the right one of which stays: found once for left ones that keep their places.
+
+    Parameters
+    ----------
+    left
+        Column numbers of the left matrix, by which it is known.
+    at_left
+        Where its entries go.
+    matrix
+        Both side by side, with zeros in place of the left one.
+    """
+
+    left: Array
+    at_left: Array
+    matrix: sp.csr_array
+
+    def fits(self, left: sp.csr_array) -> bool:
+        """Whether a matrix has its entries in the places of the left one."""
+        return left.indices is self.left
+
+    def join(self, left: sp.csr_array) -> sp.csr_array:
+        """Both side by side, with the entries of this left one."""
+        data = self.matrix.data.copy()
+        data[self.at_left] = left.data
+        return compressed(data, self.matrix.indices, self.matrix.indptr, self.matrix.shape)
+
+
+def plan_beside(left: sp.csr_array, right: sp.csr_array) -> Beside:
+    """The places of two matrices of the same height, side by side."""
     indptr = left.indptr + right.indptr
-    data, indices = np.empty(left.nnz + right.nnz), np.empty(left.nnz + right.nnz, dtype=left.indices.dtype)
+    data, indices = np.zeros(left.nnz + right.nnz), np.empty(left.nnz + right.nnz, dtype=left.indices.dtype)
     # An entry of the left one is preceded by the rows of the right one above it, and the other way round.
     at_left = np.arange(left.nnz) + np.repeat(right.indptr[:-1], np.diff(left.indptr))
     at_right = np.arange(right.nnz) + np.repeat(left.indptr[1:], np.diff(right.indptr))
-    data[at_left], data[at_right] = left.data, right.data
+    data[at_right] = right.data
     indices[at_left], indices[at_right] = left.indices, right.indices + left.shape[1]
-    return compressed(data, indices, indptr, (left.shape[0], left.shape[1] + right.shape[1]))
+    return Beside(left.indices, at_left, compressed(data, indices, indptr, (left.shape[0], left.shape[1] + right.shape[1])))
+
+
+def beside(left: sp.csr_array, right: sp.csr_array) -> sp.csr_array:
+    """Two matrices of the same height, side by side."""
+    return plan_beside(left, right).join(left)

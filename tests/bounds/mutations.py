@@ -95,9 +95,9 @@ def made(mutation: Mutation) -> Iterator[None]:
         yield
 
 
-def caught_after(mutation: Mutation, most: int = MOST_PROBLEMS) -> tuple[int, float] | None:
+def caught_after(mutation: Mutation, most: int = MOST_PROBLEMS, first: int | None = None) -> tuple[int, float] | None:
     """How many problems it takes until a bound is on the wrong side, and by how much; None if that many do not show it."""
-    number, seed = 0, mutation.first
+    number, seed = 0, mutation.first if first is None else first
     while number < most:
         drawn = draw(seed)
         seed += 1

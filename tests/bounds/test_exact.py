@@ -21,6 +21,7 @@ from dcembed.run.starts import measure_start
 from dcembed.solvers.base import Solution, SolveStatus
 from network.smooth_networks import layered
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet, random_mlp
+from repetitions import repetitions
 
 TOL = 1e-7
 
@@ -34,7 +35,7 @@ def prove(program, embeddings, given=None, budget=200.0, max_open=200, **changes
         return journal.result(Status.LOCALLY_SOLVED), tried
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(repetitions(2)))
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_are_never_on_the_wrong_side(kind, block):
     num_tight = 0
@@ -72,13 +73,15 @@ MUTANTS = {
 def test_a_mistake_in_any_step_is_noticed(mutant, monkeypatch):
     module, name, change = MUTANTS[mutant]
     monkeypatch.setattr(module, name, change(getattr(module, name)))
-    smalls = [draw(kind, seed) for kind in ("LP", "MILP") for seed in range(12)]
-    is_noticed = []
-    for small in smalls:
+    smalls = (draw(kind, seed) for kind in ("LP", "MILP") for seed in range(12))
+
+    def is_noticed(small):
         result, _ = prove(small.program, small.embeddings, small.witness if module is exact else None)
         best = best_point(small)[0]
-        is_noticed.append(small.program.sense * result.bound > best + TOL * max(1.0, abs(best)) or not result.is_feasible)
-    assert any(is_noticed)
+        return small.program.sense * result.bound > best + TOL * max(1.0, abs(best)) or not result.is_feasible
+
+    # The first that shows it is enough.
+    assert any(map(is_noticed, smalls))
 
 
 def _quadratic_host():
@@ -105,7 +108,7 @@ PROVED = {
     "indicators": lambda: indicator_problem(1, k=2),
     "quadratic": _quadratic_host,
     "in a row": _networks_in_a_row,
-    **{name: (lambda name=name: _case(name)) for name in ("routing-3-2", "routing-5-0", "dispatch-2-1", "dispatch-3-1", "lots-2-0")},
+    **{name: (lambda name=name: _case(name)) for name in ("routing-3-2", "routing-5-1", "dispatch-2-1", "dispatch-3-1", "lots-2-0")},
 }
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from repetitions import IS_LONG
+
 from . import steps
 from .random_problems import HOSTS, completed, draw
 from .steps import STEPS, prove_steps, prove_whole
 from .truth import ALLOWED, best_of, excess, least_possible, measure
 
-NUM_CHUNKS, CHUNK, NUM_WHOLE = 20, 10, 20
+# Problems of every kind are among the first seventy.
+NUM_CHUNKS, CHUNK, NUM_WHOLE = 20 if IS_LONG else 8, 10, 20
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ import pytest
 
 import crew_tasks as tasks
 from dcembed.crew.crew import Crew, capacity, is_accident, open_crew
+from dcembed.crew.parts import share_out
 from dcembed.crew.process import WorkerLost
 from dcembed.crew.task import Missing, Shared
 from dcembed.crew.workers import Workers
@@ -24,6 +25,7 @@ PARTS = [(number,) for number in range(12)]
 @pytest.fixture(scope="module")
 def workers():
     with Workers(2) as workers:
+        workers.wait_until_ready()
         yield workers
 
 
@@ -41,21 +43,29 @@ def shared(**values) -> Shared:
 
 def test_alone_everything_is_done_here():
     crew = Crew()
-    assert crew.map(tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
-    assert set(crew.map(tasks.whoami, shared(), PARTS[:2], Clock(np.inf))) == {os.getpid()}
+    assert share_out(crew, tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
+    assert set(share_out(crew, tasks.whoami, shared(), PARTS[:2], Clock(np.inf))) == {os.getpid()}
 
 
 def test_others_do_the_parts_and_their_order_stays(workers):
     with crew_of(workers) as crew:
-        workers.wait_until_ready()
-        assert crew.map(tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
-        assert os.getpid() not in crew.map(tasks.whoami, shared(), PARTS, Clock(np.inf))
+        assert share_out(crew, tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
+        assert os.getpid() not in share_out(crew, tasks.whoami, shared(), PARTS, Clock(np.inf))
 
 
 def test_a_short_run_calls_nobody():
     with open_crew(2, None, print) as crew:
-        assert set(crew.map(tasks.whoami, shared(), PARTS[:3], Clock(np.inf))) == {os.getpid()}
+        assert set(share_out(crew, tasks.whoami, shared(), PARTS[:3], Clock(np.inf))) == {os.getpid()}
         assert crew._executor is None
+
+
+def test_parts_are_done_here_until_others_come(workers, monkeypatch):
+    with crew_of(workers) as crew:
+        come = iter([False, False, False])
+        monkeypatch.setattr(crew, "is_there", lambda: next(come, True))
+        who = share_out(crew, tasks.whoami, shared(), PARTS, Clock(np.inf))
+    assert who[:3] == [os.getpid()] * 3
+    assert os.getpid() not in who[3:]
 
 
 def test_what_is_shared_travels_once_to_a_process(workers):
@@ -64,7 +74,7 @@ def test_what_is_shared_travels_once_to_a_process(workers):
         crew._executor = type("Counting", (), {"submit": lambda self, f, r: sent.append(r.data is not None) or workers.submit(f, r)})()
         data = shared(base=1, ballast=np.zeros(1000))
         for _ in range(4):
-            crew.map(tasks.add, data, PARTS, Clock(np.inf))
+            share_out(crew, tasks.add, data, PARTS, Clock(np.inf))
     # Once for each process, and again for those that another one has been quicker than.
     assert 2 <= sum(sent) <= 2 + 2 * 2
     assert len(sent) >= 48
@@ -74,7 +84,8 @@ def test_what_is_shared_travels_once_to_a_process(workers):
 def test_what_fails_there_is_done_here(workers, task):
     notes = []
     with crew_of(workers, notes) as crew:
-        assert crew.map(task, shared(), PARTS, Clock(np.inf)) == list(range(12))
+        # Each of them may cost a process.
+        assert share_out(crew, task, shared(), PARTS[:4], Clock(np.inf)) == list(range(4))
     assert bool(notes) == (task is tasks.die)
 
 
@@ -82,7 +93,7 @@ def test_what_fails_there_is_done_here(workers, task):
 def test_executors_of_others_do_the_same(kind):
     with kind(2) as executor, crew_of(executor, size=None) as crew:
         assert crew.size == 2
-        assert crew.map(tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
+        assert share_out(crew, tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
         # It is left open.
     with kind(1) as executor, crew_of(executor):
         assert executor.submit(abs, -1).result() == 1
@@ -94,7 +105,7 @@ def test_an_executor_that_is_shut_down_leaves_the_work_here(kind):
     executor.shutdown()
     with crew_of(executor, notes) as crew:
         crew._executor = executor if not isinstance(executor, Workers) else _ready(executor)
-        assert crew.map(tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
+        assert share_out(crew, tasks.add, shared(base=5), PARTS, Clock(np.inf)) == list(range(5, 17))
         assert crew.is_alone
     assert any("takes no more work" in note for note in notes)
 
@@ -107,7 +118,7 @@ def _ready(workers):
 def test_a_broken_pool_leaves_the_work_here():
     notes = []
     with ProcessPoolExecutor(2) as executor, crew_of(executor, notes) as crew:
-        assert crew.map(tasks.die, shared(), PARTS, Clock(np.inf)) == list(range(12))
+        assert share_out(crew, tasks.die, shared(), PARTS, Clock(np.inf)) == list(range(12))
     assert any("takes no more work" in note for note in notes)
 
 
@@ -115,8 +126,8 @@ def test_shared_data_that_cannot_travel_keep_the_work_here(workers):
     notes = []
     with crew_of(workers, notes) as crew:
         odd = Shared({"base": 1, "lock": threading.Lock()})
-        assert crew.map(tasks.add, odd, PARTS, Clock(np.inf)) == list(range(1, 13))
-        crew.map(tasks.add, odd, PARTS, Clock(np.inf))
+        assert share_out(crew, tasks.add, odd, PARTS, Clock(np.inf)) == list(range(1, 13))
+        share_out(crew, tasks.add, odd, PARTS, Clock(np.inf))
     assert sum("stays in this process" in note for note in notes) == 1
 
 
@@ -135,7 +146,7 @@ def test_points_come_back_while_tasks_work_and_what_is_known_gets_there(workers)
 def test_nothing_is_left_behind_in_the_folder_of_temporary_files(workers, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with crew_of(workers) as crew:
-        crew.map(tasks.add, shared(base=5), PARTS, Clock(np.inf))
+        share_out(crew, tasks.add, shared(base=5), PARTS, Clock(np.inf))
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())
 
@@ -173,7 +184,7 @@ def test_the_run_does_not_wait_for_a_part_when_its_time_is_over(workers):
     with crew_of(workers) as crew:
         clock = Clock(0.3)
         began = time.monotonic()
-        crew.map(tasks.sleep, shared(), [(5.0,), (5.0,), (5.0,)], clock)
+        share_out(crew, tasks.sleep, shared(), [(5.0,), (5.0,), (5.0,)], clock)
         assert time.monotonic() - began < 4.0
 
 

@@ -7,7 +7,6 @@ import random
 import signal
 import threading
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,29 +14,13 @@ import pytest
 import dcembed
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.water import treatment_instance
+from dask_cluster import connected
 from dcembed.crew import crew as crews
 from problems import quiet, random_mlp
-
-distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+from repetitions import repetitions
 
 # How often a worker is killed: `DCEMBED_REPETITIONS=20` for more.
-REPETITIONS = int(os.environ.get("DCEMBED_REPETITIONS", "2"))
-
-
-@contextmanager
-def connected():
-    """Two processes with a thread each, on this machine alone."""
-    settings = {
-        "threads_per_worker": 1,
-        "processes": True,
-        "host": "127.0.0.1",
-        "dashboard_address": None,
-        "silence_logs": 50,
-        "memory_limit": 0,
-    }
-    with distributed.LocalCluster(n_workers=2, **settings) as cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=60)
-        yield client
+REPETITIONS = repetitions(1)
 
 
 @pytest.fixture(scope="module")
@@ -96,18 +79,18 @@ def _num_kept():
     return len(_kept)
 
 
-@pytest.mark.parametrize("repetition", range(REPETITIONS))
-@pytest.mark.parametrize("what", ["water", "margin"])
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(what, repetition, monkeypatch):
+@pytest.mark.parametrize("number", range(2 * REPETITIONS))
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(number, client, monkeypatch):
+    """It is begun again by its nanny, and is back for the next time."""
     monkeypatch.setattr("dcembed.engine.columns.walks.PART_BLOCKS", 4)
     instance, (program, embedding) = water(), margin()
-    host, embeddings = (instance.program, list(instance.embeddings)) if what == "water" else (program, [embedding])
-    with connected() as client:
-        pids = list(client.run(os.getpid).values())
-        killer = threading.Timer(0.05 + 0.4 * random.Random(repetition).random(), os.kill, [pids[repetition % 2], signal.SIGKILL])
-        killer.start()
-        result = dcembed.solve(host, embeddings, options=quiet(max_starts=4, time_limit=60.0, executor=client.get_executor(pure=False)))
-        killer.join()
+    host, embeddings = ((instance.program, list(instance.embeddings)), (program, [embedding]))[number % 2]
+    client.wait_for_workers(2, timeout=60)
+    pids = sorted(client.run(os.getpid).values())
+    killer = threading.Timer(0.05 + 0.4 * random.Random(number).random(), os.kill, [pids[number // 2 % 2], signal.SIGKILL])
+    killer.start()
+    result = dcembed.solve(host, embeddings, options=quiet(max_starts=4, time_limit=60.0, executor=client.get_executor(pure=False)))
+    killer.join()
     check(host, embeddings, result)
     assert result.seconds < 60.0
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 from hypothesis import given
 
 from dcembed import AffineInputs, Embedding, Program, build_mlp
+from dcembed.embedded import measured_network
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import (
+    are_on_one_piece,
     by_direction,
     evaluate_measurements,
     kept_affine,
@@ -18,6 +22,7 @@ from dcembed.embedded.measurements import (
     slopes,
     sweep,
 )
+from dcembed.embedded.point import measure_point
 from dcembed.network.network import evaluate, preactivations, units
 from embedded.problems import cases
 
@@ -183,3 +188,58 @@ def _gradients(measured, w):
     weights, inputs, _ = measured.direct
     (swept,) = sweep(measured, w, [by_direction(weights)])
     return swept.gradient + measured.term_sums @ inputs[measured.terms.direction]
+
+
+def both_sides() -> EmbeddedProgram:
+    """Two evaluations, whose predictions are held from both sides."""
+    network = build_mlp([[[1.0, -0.5], [0.5, 1.0]], [[1.0, -1.0]]], [[0.2, -0.1], None])
+    program = Program(cost=[1.0, 1.0, 1.0, 0.0, 0.0], lb=[-1, -1, -1, -0.9, -0.8], ub=[1, 1, 1, 0.9, 0.8])
+    return eliminate(program, [Embedding(network, [[0, 1], [1, 2]], [3, 4])])
+
+
+def test_a_point_is_passed_through_once(monkeypatch):
+    embedded, calls, made = both_sides(), [0], measured_network.pass_through
+
+    def counted(*arguments):
+        calls[0] += 1
+        return made(*arguments)
+
+    monkeypatch.setattr(measured_network, "pass_through", counted)
+    one, other = np.array([0.1, 0.2, 0.3]), np.array([0.15, 0.2, 0.3])
+    for w in (one, other):
+        measure_point(embedded, w)
+    slope = slopes(embedded, other)
+    assert are_on_one_piece(embedded, one, other)
+    assert calls[0] == 2
+    # Whoever changes an array after it was measured has another point.
+    other[0] = -0.9
+    np.testing.assert_allclose(measure_point(embedded, other).neural, evaluate_measurements(both_sides(), other), **CLOSE)
+    assert calls[0] > 2
+    assert (slopes(embedded, other) != slope).nnz > 0
+
+
+def test_passes_are_not_sent_to_others():
+    embedded = both_sides()
+    fresh = len(pickle.dumps(embedded.networks[0]))
+    embedded.networks[0].predict(np.zeros(3))
+    assert "_memory" in vars(embedded.networks[0])
+    sent = pickle.dumps(embedded.networks[0])
+    assert "_memory" not in vars(pickle.loads(sent))
+    assert len(sent) <= fresh + 100
+
+
+def test_pieces_of_many_scenarios_with_one_map_are_told_apart():
+    # So many that the first stage is added up from what moves and what does not.
+    rng = np.random.default_rng(0)
+    network = build_mlp([rng.normal(size=(4, 2)), rng.normal(size=(3, 4)), rng.normal(size=(1, 3))], [None, None, None])
+    number, n = 600, 603
+    program = Program(
+        cost=np.concatenate([np.zeros(3), np.ones(number)]), lb=[-1.0] * 3 + [-np.inf] * number, ub=[1.0] * 3 + [np.inf] * number
+    )
+    inputs = AffineInputs(np.eye(2, n), rng.uniform(0.5, 1.0, (number, 2)))
+    embedded = eliminate(program, [Embedding(network, inputs, np.arange(3, n))])
+    assert embedded.networks[0].first_constants is not None
+    w = np.array([0.1, 0.2, 0.0])
+    near, far = w + np.array([1e-7, 0.0, 0.0]), np.array([-1.0, -1.0, 0.0])
+    assert are_on_one_piece(embedded, w, near) == (abs(slopes(embedded, w) - slopes(embedded, near)).max() == 0.0)
+    assert not are_on_one_piece(embedded, w, far)

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import dcembed
+from block_problems import block_case
 from changing_problems import PROBLEMS, changed, random_change
 from dcembed import Embedding, Program, Status
+from dcembed.bounds import covers
 from dcembed.engine import compiled
+from dcembed.engine.columns import columns
 from dcembed.errors import InputError, OptionError
 from problems import QUIET, random_mlp
 
@@ -215,3 +218,93 @@ def test_a_start_outside_of_the_bounds_comes_to_the_same_point():
     assert expected.is_feasible
     assert moved.is_feasible
     assert moved.objective == pytest.approx(expected.objective, abs=1e-5)
+
+
+def counted(monkeypatch, owner, name: str) -> list[int]:
+    """How often a function is called from now on, in the one entry of a list."""
+    calls, function = [0], getattr(owner, name)
+
+    def call(*arguments, **named):
+        calls[0] += 1
+        return function(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("change", ["cost", "row_ub"])
+def test_points_of_blocks_are_columns_of_the_next_solve(monkeypatch, change):
+    case, rounds = block_case(0, num_items=10), counted(monkeypatch, columns, "price")
+    changed_to = getattr(case.program, change) * 1.01
+    with dcembed.compile(case.program, case.embeddings, {**OPTIONS, "max_starts": 2}) as problem:
+        problem.solve()
+        assert problem.taken == ()
+        first, rounds[0] = rounds[0], 0
+        result = problem.solve(**{change: changed_to})
+        assert problem.taken[0].startswith("points of blocks (")
+        assert any(problem.taken[0] in note for note in result.notes)
+        assert rounds[0] < first
+        assert dcembed.verify(result.program, result.embeddings, result.x).violation <= result.feasibility_tol
+        fresh = dcembed.solve(result.program, result.embeddings, None, {**OPTIONS, "max_starts": 2})
+        assert result.program.sense * (result.objective - fresh.objective) <= 1e-6 * abs(fresh.objective)
+
+
+def test_points_of_blocks_that_hold_no_more_are_none():
+    # With the first input of every item at zero nothing but what has that is a point.
+    case = block_case(0, num_items=10)
+    ub = case.program.ub.copy()
+    ub[0::7][:10] = 0.0
+    with dcembed.compile(case.program, case.embeddings, {**OPTIONS, "max_starts": 2}) as problem:
+        known = problem.solve().x
+        assert (known[0::7][:10] > 0.1).any()
+        result = problem.solve(ub=ub)
+        assert result.is_feasible
+        assert result.x[0::7][:10].max() <= 1e-6
+
+
+def proved() -> tuple[Program, Embedding, dict]:
+    """Curved, so that no mixed-integer solver has a part in the proof."""
+    rng = np.random.default_rng(0)
+    network = dcembed.build_mlp([rng.normal(size=(12, 2)), rng.normal(size=(1, 12))], [rng.normal(size=12), None], activation="tanh")
+    program = Program(cost=[0.1, 0.2, 1.0], lb=[-2, -2, -np.inf], ub=[2, 2, np.inf], rows=[[1.0, 1.0, 0.0]], row_lb=-1.0, row_ub=1.0)
+    return program, Embedding(network, [0, 1], [2]), {**OPTIONS, "max_starts": 2, "prove": True, "time_limit": 60.0}
+
+
+def test_covers_go_on_where_the_next_proof_has_the_same_pieces(monkeypatch):
+    made = counted(monkeypatch, covers, "Cover")
+    with dcembed.compile(*proved()) as problem:
+        first = problem.solve()
+        assert first.status is Status.OPTIMAL
+        assert made[0] > 0
+        before = made[0]
+        again = problem.solve(cost=[-0.2, 0.15, 1.0])
+        assert (made[0], again.status) == (before, Status.OPTIMAL)
+        assert problem.taken == (f"covers of networks ({before})",)
+        assert problem.rebuilt == ()
+        assert f"taken from the last solve: covers of networks ({before})." in again.notes
+        # Another box of the inputs has other covers.
+        moved = problem.solve(ub=[1.5, 2.0, np.inf])
+        assert made[0] > before
+        assert problem.taken == ()
+        assert problem.rebuilt == ("bounds that rows imply", f"covers of networks ({made[0] - before})")
+        assert moved.status is Status.OPTIMAL
+    for result in (first, again, moved):
+        fresh = dcembed.solve(result.program, result.embeddings, None, proved()[2])
+        assert fresh.bound <= result.objective + 1e-6
+        assert result.bound <= fresh.objective + 1e-6
+
+
+def test_what_an_error_has_interrupted_is_not_taken():
+    calls = [0]
+
+    def fail(_):
+        calls[0] += 1
+        if calls[0] > 1:
+            raise RuntimeError("no more")
+
+    with dcembed.compile(*proved()) as problem:
+        problem.solve()
+        with pytest.raises(RuntimeError, match="no more"):
+            problem.solve(options={"callback": fail})
+        assert problem.solve().status is Status.OPTIMAL
+        assert problem.taken == ()

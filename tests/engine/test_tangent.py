@@ -193,7 +193,8 @@ def test_the_penalty_follows_the_scale_of_objective_and_neural_rows(seed):
             ub=[1, 1, np.inf],
         )
         problem = build_problem(eliminate(program, [Embedding(network, [0, 1], [2])]), quiet())
-        return least_penalty(problem, w, slopes(problem.embedded, w))
+        slope = slopes(problem.embedded, w)
+        return least_penalty(problem, w, slope, problem.embedded.gradients(slope))
 
     base = penalty(1.0, 1.0)
     assert penalty(1e4, 1.0) == pytest.approx(1e4 * base)

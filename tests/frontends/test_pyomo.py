@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from tests.frontends.calls import count_calls
-from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP, make_network
+from tests.frontends.problems import ConvexQP, NeuralMILP, NeuralMIQP, make_network, solved
 
 import dcembed
 
@@ -26,10 +26,10 @@ from dcembed.frontends.pyomo_names import component_names  # noqa: E402
     ids=["QP", "MILP big-M", "MILP disjunct", "MIQP"],
 )
 def test_the_same_verified_objective_as_the_matrix_form(build, problem):
-    expected = dcembed.solve(*problem.matrices(), options={"verbose": False})
+    expected = solved(problem)
     model = build()
     solver = pyo.SolverFactory("dcembed")
-    results = solver.solve(model)
+    results = solver.solve(model, max_starts=1)
     pyo.assert_optimal_termination(results)
     objective = next(model.component_data_objects(pyo.Objective))
     assert solver.result.is_feasible
@@ -41,7 +41,7 @@ def test_the_same_verified_objective_as_the_matrix_form(build, problem):
 def test_the_model_is_what_it_was(build, tmp_path):
     model = build()
     before = written(model, tmp_path / "before.lp")
-    solve(model)
+    solve(model, max_starts=1)
     assert written(model, tmp_path / "after.lp") == before
 
 
@@ -60,7 +60,7 @@ def test_gdp_transformed_by_the_user_gives_the_same():
     model = build_milp()
     pyo.TransformationFactory("gdp.bigm").apply_to(model, bigM=100)
     solve(model)
-    expected = dcembed.solve(*NeuralMILP.matrices(), options={"verbose": False})
+    expected = solved(NeuralMILP)
     assert abs(pyo.value(model.profit) + expected.objective) < 1e-6
 
 
@@ -168,7 +168,7 @@ def test_convex_quadratic_constraints(concave):
 def test_reading_costs_less_than_twice_what_pyomo_needs_to_write(quadratic, tmp_path):
     from benchmarks.studies.frontend_pyomo import build_model
 
-    model = build_model(2000, quadratic)
+    model = build_model(500, quadratic)
     with dcembed.pyomo.without_networks(model):
         writing = count_calls(lambda: model.write(str(tmp_path / "model.lp")))
     assert count_calls(lambda: dcembed.pyomo.extract(model)) <= 2 * writing

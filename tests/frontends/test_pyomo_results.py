@@ -6,9 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.frontends.problems import ConvexQP
+from tests.frontends.problems import ConvexQP, solved
 
-import dcembed
 from dcembed.errors import InputError, OptionError
 from dcembed.result import Status
 
@@ -35,7 +34,7 @@ def test_the_results_say_what_is_known():
 
 
 def test_every_status_has_its_honest_words():
-    result = dcembed.solve(*ConvexQP.matrices(), options={"verbose": False})
+    result = solved(ConvexQP)
     words = {}
     for status in Status:
         for feasible in (True, False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -24,8 +25,9 @@ class Example:
     inside: np.ndarray
 
 
+@cache
 def example(problem_class: str, seed: int = 0) -> Example:
-    """Bounded and feasible: rows of every kind around a point."""
+    """Bounded and feasible: rows of every kind around a point. The same object for the same arguments, whose reference is found once."""
     rng = np.random.default_rng(seed)
     n, m = NUM_COLUMNS, NUM_ROWS
     integer = np.arange(n) < NUM_INTEGERS if problem_class.startswith("MI") else np.zeros(n, dtype=bool)
@@ -98,6 +100,7 @@ def solve(backend: str, program: Program, limits: Limits = UNLIMITED, start: np.
         session.close()
 
 
+@cache
 def reference(program: Program) -> float:
     """The optimal value, not by the backend under test."""
     if program.problem_class in ("QCP", "SOCP"):

@@ -14,6 +14,7 @@ from dcembed.arrays import Array
 from dcembed.bounds.input_boxes import Boxes, with_planes
 from dcembed.bounds.pieces import Piece
 from dcembed.crew.crew import Crew
+from dcembed.crew.parts import share_out
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Timer, Watch
 from dcembed.network.network import Network
@@ -48,7 +49,9 @@ class Builder:
         shared = self._shared.setdefault(piece.network, Shared(piece.network))
         together, rows = np.concatenate([piece.weights, piece.own.weights]), count_rows(piece.network)
         parts = [(together, low[first : first + rows], high[first : first + rows]) for first in range(0, low.shape[0], rows)]
-        found = self.crew.map(planes_of_part, shared, parts, self.timer) if len(parts) > 1 else [self._planes(piece.network, *parts[0])]
+        found = (
+            share_out(self.crew, planes_of_part, shared, parts, self.timer) if len(parts) > 1 else [self._planes(piece.network, *parts[0])]
+        )
         slope, constant = (np.concatenate([getattr(planes, name) for planes in found]) for name in ("slope", "constant"))
         return with_planes(piece, low, high, Planes(slope, constant))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.bounds.boxes import Bounder, Solved
+from dcembed.bounds.covers import Covers
 from dcembed.bounds.exact import MAX_OPEN, prove_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.hull import MAX_COVERED, Hull, cut_hull
@@ -40,7 +41,13 @@ WHOLE = 1e-6
 
 
 def certify(
-    journal: Journal, box: Box, solver: Solver, clock: Clock, hint: Hint | None = None, improve: Callable[[Array], None] | None = None
+    journal: Journal,
+    box: Box,
+    solver: Solver,
+    clock: Clock,
+    hint: Hint | None = None,
+    improve: Callable[[Array], None] | None = None,
+    covers: Covers | None = None,
 ) -> None:
     """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so.
 
@@ -52,8 +59,10 @@ def certify(
         What a search has learned.
     improve
         Goes downhill from a point of the host and offers what it finds to the journal.
+    covers
+        Of networks, from earlier proofs and for later ones; None where there are none.
     """
-    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock, improve) as here:
+    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock, improve, covers) as here:
         root = here.bounder.solve(box)
         _write(journal, root.bound, "relaxation")
         _prove_exactly(journal, clock, FIRST_SHARE, FEW_OPEN)
@@ -74,13 +83,13 @@ def certify(
         _branch(here, boxes, clock)
 
 
-def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock) -> None:
+def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock, covers: Covers | None = None) -> None:
     """Try to close the gap in a few boxes, fewer where networks are large or many, and with a solver where few units are open.
 
     What it does depends on the time only if that ends.
     """
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
-    with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock) as here:
+    with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock, None, covers) as here:
         _prove_exactly(journal, clock, 1.0, ATTEMPT_OPEN, ATTEMPT_NODES)
         if not journal.is_closed:
             num_boxes = max(LEAST_BOXES, num_boxes // max(1, len(here.hull.pieces)))
@@ -146,14 +155,13 @@ def cutoff(journal: Journal) -> float:
 
 @contextmanager
 def _opened(
-    journal: Journal, box: Box, solver: Solver, clock: Clock, improve: Callable[[Array], None] | None = None
+    journal: Journal, box: Box, solver: Solver, clock: Clock, improve: Callable[[Array], None] | None, covers: Covers | None
 ) -> Iterator[Branching]:
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
     with closing(bounder), closing(host.session):
-        yield Branching(
-            bounder, Hull(relaxation, clock, journal.crew, lambda: _best(journal)), journal, host, lambda: cutoff(journal), improve
-        )
+        hull = Hull(relaxation, clock, journal.crew, lambda: _best(journal), covers)
+        yield Branching(bounder, hull, journal, host, lambda: cutoff(journal), improve)
 
 
 def _write(journal: Journal, bound: float, words: str) -> None:

@@ -73,7 +73,7 @@ class Cover:
     """Boxes that cover the set of a piece, and points in it."""
 
     def __init__(self, piece: Piece, is_restricted: bool, builder: Builder) -> None:
-        self.piece, self.is_restricted, self._builder = piece, is_restricted and piece.own.rhs.size > 0, builder
+        self.piece, self.is_restricted, self.builder = piece, is_restricted and piece.own.rhs.size > 0, builder
         low, high = piece.box
         whole = builder.build(piece, low[None], high[None])
         self._near = NEAR * np.maximum(-least_values(whole)[0], 0.0)
@@ -112,7 +112,7 @@ class Cover:
             lowest = float(value.min(initial=np.inf))
             if lowest >= enough or self.num_boxes >= until:
                 return lowest
-            self._builder.check()
+            self.builder.check()
             num_low = int((value < enough).sum())
             number = min(num_low, max(BATCH, min(MAX_BATCH, int(BATCH_SHARE * num_low))))
             chosen = np.argpartition(value, number - 1)[:number]
@@ -138,7 +138,7 @@ class Cover:
         first[row, along], second[row, along] = self._ends(middle, along)
         low, high = np.concatenate([boxes.low, second]), np.concatenate([first, boxes.high])
         self.num_boxes += low.shape[0]
-        return self._kept(self._builder.build(self.piece, low, high))
+        return self._kept(self.builder.build(self.piece, low, high))
 
     def _ends(self, middle: Array, along: Array) -> tuple[Array, Array]:
         """Where the first halves end and the second begin: at values that an input can have, where an integer feeds it."""

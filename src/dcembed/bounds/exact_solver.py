@@ -97,7 +97,7 @@ def solve_strictly(
     solutions: list[Solution] = []
     for number, strict in enumerate(asked):
         share = (deadline - time.monotonic()) / (len(asked) - number)
-        solver = Solver(backend, SessionOptions(options.threads, options.seed, strict), note)
+        solver = Solver(backend, SessionOptions(options.threads_each, options.seed, strict), note)
         solutions.append(_solve(program, solver, replace(limits, seconds=share), start))
         start = start if solutions[-1].x is None else solutions[-1].x
         if solutions[-1].status is SolveStatus.FAILED:

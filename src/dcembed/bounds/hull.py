@@ -17,6 +17,7 @@ from dcembed.arrays import Array
 from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.boxes import Bounder, Multiplied, Solved
 from dcembed.bounds.cover import Cover, price_of
+from dcembed.bounds.covers import Covers
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
@@ -24,6 +25,7 @@ from dcembed.bounds.pieces import Piece, count_pieces, find_pieces
 from dcembed.bounds.prices import Owners, Prices, find_prices
 from dcembed.bounds.relaxation import Relaxation, Rows, no_rows
 from dcembed.crew.crew import Crew
+from dcembed.crew.parts import share_out
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Watch
 from dcembed.options import Options
@@ -58,12 +60,22 @@ TANGENT_SHARE = 1e-7
 
 
 class Hull:
-    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are; `best()` is the best point known."""
+    """All pieces of a relaxation with their covers, which pieces of one kind share, and whose its rows are; `best()` is the best point known.
 
-    def __init__(self, relaxation: Relaxation, clock: Clock, crew: Crew, best: Callable[[], Array | None] = lambda: None) -> None:
+    `covers` has those that were made before, where there are any.
+    """
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        clock: Clock,
+        crew: Crew,
+        best: Callable[[], Array | None] = lambda: None,
+        covers: Covers | None = None,
+    ) -> None:
         self.relaxation, self.clock, self.crew, self.best = relaxation, clock, crew, best
         self._builder = Builder(crew, clock, clock.check)
-        self._covers: dict[tuple[object, ...], Cover] = {}
+        self._covers = Covers() if covers is None else covers
 
     @cached_property
     def is_too_large(self) -> bool:
@@ -84,10 +96,7 @@ class Hull:
 
     def cover(self, piece: Piece, is_restricted: bool) -> Cover:
         """The cover of the set of a piece, or of its inputs alone."""
-        key = (is_restricted, *piece.key)
-        if key not in self._covers:
-            self._covers[key] = Cover(piece, is_restricted, self._builder)
-        return self._covers[key]
+        return self._covers.find(piece, is_restricted, self._builder)
 
 
 def cut_hull(
@@ -271,7 +280,7 @@ def _cuts(here: Hull, some: Sequence[Paid], max_boxes: int, journal: Journal) ->
     looked = [_look(here, each, max_boxes) for each in some]
     unclear = [number for number, (each, found) in enumerate(zip(some, looked, strict=True)) if _is_unclear(each, found)]
     questions = [(some[number].piece, some[number].prices, looked[number].most) for number in unclear]  # type: ignore[union-attr]
-    answers = here.crew.map(least_of_encoding, Shared(journal.arguments.options.plain), questions, here.clock)
+    answers = share_out(here.crew, least_of_encoding, Shared(journal.arguments.options.plain), questions, here.clock)
     exact = dict(zip(unclear, answers, strict=True))
     return [_cut(here, each, found, exact.get(number, -np.inf)) for number, (each, found) in enumerate(zip(some, looked, strict=True))]
 

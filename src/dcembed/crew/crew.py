@@ -11,25 +11,22 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass
 from typing import Any
 
 from dcembed.crew.exchange import Exchange
 from dcembed.crew.process import WorkerLost
-from dcembed.crew.task import Missing, Request, Shared, do_task
-from dcembed.crew.watch import Here, Timer
+from dcembed.crew.task import Request, Shared, do_task
+from dcembed.crew.watch import Timer
 from dcembed.crew.workers import Workers
-from dcembed.errors import DcembedError
 
 # A run that has taken so many seconds calls for others.
 CALL_SECONDS = 0.6
 # How long tasks that are told to stop may take for it before their processes are ended, or are left alone where they are not ours.
 GRACE_SECONDS = 0.4
 POLL_SECONDS = 0.02
-# A part that another process has not done after so many seconds, and so many times what it took here, is done here.
-LATE_SECONDS, LATE_FACTOR = 5.0, 10.0
 
 # Tasks at a time of an executor that does not say how many it does.
 DEFAULT_CAPACITY = 2
@@ -102,28 +99,6 @@ class Crew:
             if self._executor is None and not self._is_closed:
                 self._executor = Workers(self.size)
 
-    def map(self, function: Task, shared: Shared, parts: Sequence[Part], timer: Timer) -> list[Any]:
-        """function(shared, watch, *part) of all parts, in order; where others are busy or fail, this process does them."""
-        here = Here(timer)
-        if len(parts) < 2 or not self.is_there() or not self.can_send(shared):
-            return [function(shared.value, here, *part) for part in parts]
-        are_busy = sum(not future.done() for future in self._futures) >= self.size
-        errands = [self.send(function, shared, part, timer) for part in parts]
-        answers: list[Any] = [None] * len(parts)
-        longest = 0.0
-        for number in reversed(range(len(parts))):
-            # With something else to do for all of the others there is time for it here; else one more would be in their way.
-            if errands[number] is None or (are_busy and self._is_not_begun(errands[number])):
-                began = time.monotonic()
-                answers[number] = function(shared.value, here, *parts[number])
-                errands[number], longest = None, max(longest, time.monotonic() - began)
-        patience = max(LATE_SECONDS, LATE_FACTOR * longest)
-        for number, errand in enumerate(errands):
-            if errand is not None:
-                answer = self._wait(errand, timer, patience)
-                answers[number] = function(shared.value, here, *parts[number]) if isinstance(answer, Missing) else answer
-        return answers
-
     def send(self, function: Task, shared: Shared, part: Part, timer: Timer, num_tries: int = 1) -> Errand | None:
         """Have a task done beside this process, sent with what is shared as long as there may be a process without it; None if nobody takes it."""
         if self._executor is None:
@@ -177,9 +152,14 @@ class Crew:
         if self._is_ours and isinstance(self._executor, Workers):
             self._executor.kill()
 
-    def _is_not_begun(self, errand: Errand | None) -> bool:
-        """Whether nobody has begun it, and nobody will. Of executors of others that is not known."""
-        return errand is None or (isinstance(self._executor, Workers) and errand.future.cancel())
+    @property
+    def are_busy(self) -> bool:
+        """Whether all of the others have something to do."""
+        return sum(not future.done() for future in self._futures) >= self.size
+
+    def take_back(self, errand: Errand) -> bool:
+        """Whether nobody has begun an errand, and nobody will. Of executors of others that is not known."""
+        return isinstance(self._executor, Workers) and errand.future.cancel()
 
     def answer(self, errand: Errand, seconds: float) -> Any:
         """What comes of an errand: its answer, or the error that it ended with; None if there is nothing yet after so many seconds."""
@@ -190,24 +170,6 @@ class Crew:
         except Exception as error:
             # A task may end with the same error as one that waits too long.
             return error if errand.future.done() else None
-
-    def _wait(self, errand: Errand, timer: Timer, patience: float) -> Any:
-        """The answer to a part; Missing where nothing comes of it elsewhere."""
-        deadline, missing = time.monotonic() + patience, Missing(errand.shared.key)
-        while time.monotonic() < deadline and timer.ended() is None:
-            answer = self.answer(errand, POLL_SECONDS)
-            if isinstance(answer, DcembedError):
-                raise answer
-            if isinstance(answer, BaseException):
-                self.hear_of(answer)
-                # Where it is no accident, it happens here, too.
-                return missing
-            again = self.send_again(errand, timer) if isinstance(answer, Missing) and errand.num_tries == 1 else None
-            if answer is not None and again is None:
-                return answer
-            errand = again or errand
-        self.call_back(errand)
-        return missing
 
     def hear_of(self, error: BaseException) -> None:
         """What is said of an error, and whether it is the end of the executor."""

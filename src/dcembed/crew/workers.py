@@ -66,7 +66,7 @@ class Workers(Executor):
         self._lock, self._turn = threading.Lock(), threading.Lock()
         self._processes: set[Process] = set()
         self._is_closed = self._is_killed = False
-        self._begun = threading.Event()
+        self._begun, self._are_all_begun, self._num_awaited = threading.Event(), threading.Event(), num_workers
         self._attendants = [threading.Thread(target=self._attend, daemon=True) for _ in range(num_workers)]
         _open.add(self)
         for thread in self._attendants:
@@ -78,8 +78,9 @@ class Workers(Executor):
         return self._begun.is_set()
 
     def wait_until_ready(self, seconds: float | None = None) -> bool:
-        """Wait for the first process; whether it has begun."""
-        return self._begun.wait(seconds)
+        """Wait until all processes take tasks that can be started; whether there is one."""
+        self._are_all_begun.wait(seconds)
+        return self.is_ready
 
     @property
     def pids(self) -> list[int]:
@@ -138,6 +139,10 @@ class Workers(Executor):
         with self._turn:
             # One after the other: what they import takes a processor, and the run has something to do meanwhile.
             process = self._begin()
+        with self._lock:
+            self._num_awaited -= 1
+            if self._num_awaited == 0:
+                self._are_all_begun.set()
         while (job := self._jobs.get()) is not None:
             if not job.future.set_running_or_notify_cancel():
                 continue

@@ -11,6 +11,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measured_network import MeasuredNetwork
 from dcembed.network.curvature import hessians
+from dcembed.sparse import transposed_times
 
 # Networks with more inputs than this are not worth their Hessians, and problems whose Hessian has more terms neither.
 MAX_INPUTS, MAX_TERMS = 64, 2_000_000
@@ -46,7 +47,7 @@ def _hessians(measured: MeasuredNetwork, w: Array, weights: Array, shape: Callab
 def _on_outputs(measured: MeasuredNetwork, weights: Array) -> Array:
     """The weights of the predictions of every block, shape (k, n_out)."""
     usage = measured.usage
-    on_outputs: Array = (usage.T @ weights[: usage.shape[0]]).reshape(measured.num_blocks, measured.network.num_outputs)
+    on_outputs: Array = transposed_times(usage, weights[: usage.shape[0]]).reshape(measured.num_blocks, measured.network.num_outputs)
     return on_outputs
 
 

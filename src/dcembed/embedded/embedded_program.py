@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,10 +53,15 @@ class Restrictions:
         """s, the one-sided neural rows."""
         return self.rhs.size
 
-    @property
+    @cached_property
     def num_slacks(self) -> int:
         """Slacks of all restrictions; the two sides of an equality share one."""
         return int(self.slack.max()) + 1 if self.slack.size else 0
+
+    @cached_property
+    def is_switched(self) -> bool:
+        """Whether one of them is behind an indicator."""
+        return bool((self.indicator >= 0).any())
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
@@ -148,6 +154,11 @@ class EmbeddedProgram:
         """The host as solvers get it, with a free row for each restriction behind its own."""
         free = np.full(self.restrictions.num_restrictions, np.inf)
         return add_rows(self.bounded_host, empty_rows(free.size, self.host.num_columns), -free, free)
+
+    @cached_property
+    def drawer(self) -> dict[object, Any]:
+        """What others have found from the structure alone, by what they have found it for."""
+        return {}
 
     @cached_property
     def part_sums(self) -> Mapping[int, sp.csr_array]:

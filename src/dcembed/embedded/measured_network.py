@@ -13,12 +13,14 @@ from dcembed.embedded.collapsed import MIN_TERMS, Collapsed, Groups, build_colla
 from dcembed.embedded.grouping import distinct, outside
 from dcembed.network.affine import apply_affine
 from dcembed.network.convex_form import ConvexForm, convex_form
-from dcembed.network.network import Network, chunks, preactivations, units
+from dcembed.network.network import CHUNK_ENTRIES, Network, chunks, pass_through
 from dcembed.network.split import Split, measure, split
-from dcembed.sparse import from_entries, take_rows
+from dcembed.sparse import from_entries, take_rows, times
 
 # Numbers up to which constants of the first stage, and weights of units, are kept, 80 MB.
 MAX_CONSTANTS = 10_000_000
+# Passes that are remembered: of a point, and of the candidate that a step from there has led to.
+NUM_PASSES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,22 @@ class Parts:
 def adder(target: Array, scale: Array, size: int) -> sp.csr_array:
     """Adds scaled values to their targets, shape (size, number of values)."""
     return from_entries(target, np.arange(target.size), scale, (size, target.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """A forward pass over some blocks: their inputs (k, n_in), and pre-activations and units of all stages, each (k, width)."""
+
+    points: Array
+    before: list[Array]
+    units: list[Array]
+
+
+class Memory:
+    """The last passes over all blocks, the latest first, each beside the point where it was made. It is replaced as a whole, never changed."""
+
+    def __init__(self) -> None:
+        self.passes: tuple[tuple[Array, Pass], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +164,15 @@ class MeasuredNetwork:
             return measure(self.network, self.directions[directions])[0]
         return [weight[directions] for weight in self.direct[0]]
 
+    def weights_of_terms(self, directions: Array) -> list[Array]:
+        """The same; those of all terms that are evaluated one by one are kept where a pass over them is no larger than others are."""
+        is_small = directions.size * self.network.num_hidden <= CHUNK_ENTRIES
+        return self._all_weights if is_small and np.array_equal(directions, self.plain.terms.direction) else self.direct_weights(directions)
+
+    @cached_property
+    def _all_weights(self) -> list[Array]:
+        return self.direct_weights(self.plain.terms.direction)
+
     @cached_property
     def collapsed(self) -> Collapsed | None:
         """The terms that are evaluated together, without a pass over them; None where there are none."""
@@ -207,19 +234,44 @@ class MeasuredNetwork:
 
     def predict(self, w: Array) -> Array:
         """The predictions of all blocks in one pass, shape (k, n_out)."""
+        if (known := self.passes_at(w)) is not None:
+            return apply_affine(self.network.output, [known.points, *known.units])
         values, moved = np.empty((self.num_blocks, self.network.num_outputs)), self.moved(w)
         for chunk in chunks(self.num_blocks, self.network):
-            points = self.inputs(moved, chunk)
-            values[chunk] = apply_affine(self.network.output, [points, *units(self.network, self.preactivations(moved, chunk, points))])
+            made = self.pass_through(moved, chunk)
+            values[chunk] = apply_affine(self.network.output, [made.points, *made.units])
         return values
 
-    def preactivations(self, moved: Array, blocks: Array | slice, points: Array) -> list[Array]:
-        """The pre-activations of all stages in some blocks with these inputs, each of shape (number of blocks, width)."""
-        constants = self.first_constants
+    def passes_at(self, w: Array) -> Pass | None:
+        """The forward pass of all blocks at once, remembered from when it was last asked for; None where that is too much to be held.
+
+        A point is measured, linearized and compared with the next one: its pass is the same.
+        """
+        if self.num_blocks * self.network.num_entries > CHUNK_ENTRIES:
+            return None
+        memory = self._memory
+        for at, known in memory.passes:
+            if np.array_equal(at, w):
+                return known
+        made = self.pass_through(self.moved(w), slice(None))
+        memory.passes = ((w.copy(), made), *memory.passes[: NUM_PASSES - 1])
+        return made
+
+    @cached_property
+    def _memory(self) -> Memory:
+        return Memory()
+
+    def __getstate__(self) -> dict[str, object]:
+        """The network as it is sent to others: what was passed through stays here."""
+        return {name: value for name, value in vars(self).items() if name != "_memory"}
+
+    def pass_through(self, moved: Array, blocks: Array | slice) -> Pass:
+        """The forward pass of some blocks, given the inputs of all maps without their constants."""
+        points, constants = self.inputs(moved, blocks), self.first_constants
         if constants is None:
-            return preactivations(self.network, points)
+            return Pass(points, *pass_through(self.network, points))
         moving = moved @ self.network.stages[0].weights[0].T
-        return preactivations(self.network, points, moving[self.map_of[blocks]] + constants[blocks])
+        return Pass(points, *pass_through(self.network, points, moving[self.map_of[blocks]] + constants[blocks]))
 
     @cached_property
     def first_constants(self) -> Array | None:
@@ -239,7 +291,7 @@ class MeasuredNetwork:
 
     def moved(self, w: Array) -> Array:
         """Inputs without their constants, of each map: shape (g, n_in). A pass over chunks of blocks asks for them once."""
-        return self.spread(self.maps @ w)
+        return self.spread(times(self.maps, w))
 
     def inputs(self, moved: Array, blocks: Array | slice) -> Array:
         """Inputs of some blocks, given those of all maps without their constants: shape (number of blocks, n_in)."""

@@ -15,13 +15,13 @@ import scipy.sparse as sp
 
 from dcembed.embedded.collapsed import Collapsed, collapsed_inputs, collapsed_slopes, collapsed_units, collapsed_values, largest_units
 from dcembed.embedded.embedded_program import EmbeddedProgram
-from dcembed.embedded.measured_network import MeasuredNetwork, adder
+from dcembed.embedded.measured_network import MeasuredNetwork, Pass, adder
 from dcembed.network.activations import RELU
 from dcembed.network.activations.ranges import value_range
 from dcembed.network.affine import Array
 from dcembed.network.backpropagation import backpropagate
 from dcembed.network.bounds import bound
-from dcembed.network.network import Network, chunks, units
+from dcembed.network.network import Network, chunks
 from dcembed.program.derive import widened
 from dcembed.program.matrices import half_square
 from dcembed.tolerances import KINK_TOL
@@ -95,7 +95,9 @@ def slopes(embedded: EmbeddedProgram, w: Array, on_at_kinks: bool = True) -> sp.
 
 def _gradient(measured: MeasuredNetwork, w: Array, on_at_kinks: bool) -> Array:
     """Of each part in its inputs, shape (p, n_in)."""
-    (swept,) = sweep(measured, w, [measured.direct_weights], on_at_kinks, with_heights=False)
+    (swept,) = sweep(measured, w, [measured.weights_of_terms], on_at_kinks, with_heights=False)
+    if 0 not in measured.network.output.weights:
+        return swept.gradient
     gradient: Array = swept.gradient + _sum_over_terms(measured, measured.direct_slope)
     return gradient
 
@@ -199,12 +201,13 @@ def sweep(
     plain = measured.plain
     network, terms, size = plain.network, plain.terms, plain.parts.num_parts
     swept = [Swept(np.zeros(size), np.zeros((size, network.num_inputs))) for _ in components]
-    moved = plain.moved(w)
+    known = plain.passes_at(w) if terms.block.size >= FEW * plain.num_blocks else None
+    moved = plain.moved(w) if known is None else np.zeros(0)
     for chunk in chunks(terms.block.size, network):
         block, direction, scale = terms.block[chunk], terms.direction[chunk], terms.scale[chunk]
-        stages, repeats = _pass(plain, moved, block)
-        active = [each[repeats] for each in unit_slopes(network, stages, on_at_kinks)]
-        values = [each[repeats] for each in units(network, stages)] if with_heights else []
+        made, repeats = (known, block) if known is not None else _pass(plain, moved, block)
+        active = [each[repeats] for each in unit_slopes(network, made.before, on_at_kinks)]
+        values = [each[repeats] for each in made.units] if with_heights else []
         gather = plain.term_sums if block.size == terms.block.size else adder(terms.part[chunk], scale, size)
         for component, total in zip(components, swept, strict=True):
             weights = component(direction)
@@ -216,15 +219,15 @@ def sweep(
     return swept
 
 
-def _pass(measured: MeasuredNetwork, moved: Array, block: Array) -> tuple[list[Array], Array | slice]:
-    """Pre-activations of these blocks, and where each of them is found there.
+def _pass(measured: MeasuredNetwork, moved: Array, block: Array) -> tuple[Pass, Array | slice]:
+    """The forward pass of these blocks, and where each of them is found there.
 
     Where most blocks come several times, as with all sides of all outputs, all of them are passed through once.
     """
     everything = slice(None)
     if block.size >= FEW * measured.num_blocks:
-        return measured.preactivations(moved, everything, measured.inputs(moved, everything)), block
-    return measured.preactivations(moved, block, measured.inputs(moved, block)), everything
+        return measured.pass_through(moved, everything), block
+    return measured.pass_through(moved, block), everything
 
 
 def _sweep_collapsed(collapsed: Collapsed, w: Array, components: Sequence[Component], on_at_kinks: bool, swept: Sequence[Swept]) -> None:
@@ -260,12 +263,17 @@ def _is_on_one_piece(measured: MeasuredNetwork, one: Array, other: Array) -> boo
     network = measured.network
     if measured.collapsed is not None or any(activation is not RELU for activation in network.activations):
         return False
-    for chunk in chunks(measured.num_blocks, network):
-        first, second = (measured.preactivations(w, chunk, measured.points(w, chunk)) for w in (one, other))
-        for at_one, at_other in zip(first, second, strict=True):
-            if not (np.array_equal(at_one > 0, at_other > 0) and np.abs(at_other).min(initial=np.inf) > KINK_TOL):
-                return False
-    return True
+    if (first := measured.passes_at(one)) is not None and (second := measured.passes_at(other)) is not None:
+        return _agree(first, second)
+    at_one, at_other = measured.moved(one), measured.moved(other)
+    some = chunks(measured.num_blocks, network)
+    return all(_agree(measured.pass_through(at_one, chunk), measured.pass_through(at_other, chunk)) for chunk in some)
+
+
+def _agree(one: Pass, other: Pass) -> bool:
+    """Whether all units are on the same side in two passes, and none at its kink in the second."""
+    pairs = zip(one.before, other.before, strict=True)
+    return all(np.array_equal(first > 0, second > 0) and np.abs(second).min(initial=np.inf) > KINK_TOL for first, second in pairs)
 
 
 def pull_back(measured: MeasuredNetwork, gradient: Array) -> sp.csr_array:

@@ -14,6 +14,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import evaluate_measurements
 from dcembed.embedded.verify import measure_host
 from dcembed.program.matrices import half_square
+from dcembed.sparse import times
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,9 @@ def _restriction_excess(embedded: EmbeddedProgram, w: Array, neural: Array) -> A
     restrictions = embedded.restrictions
     if restrictions.num_restrictions == 0:
         return np.zeros(0)
-    value = restrictions.linear @ w + neural[1:] - restrictions.rhs
+    value = times(restrictions.linear, w) + neural[1:] - restrictions.rhs
+    excess: Array = np.maximum(value, 0.0)
+    if not restrictions.is_switched:
+        return excess
     off = (restrictions.indicator >= 0) & (np.round(w[restrictions.indicator]) != restrictions.indicator_value)
-    return np.where(off, 0.0, np.maximum(value, 0.0))
+    return np.where(off, 0.0, excess)

@@ -8,11 +8,11 @@ Everything that follows from the structure is kept: the maps and terms of the ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.embedded.measured_network import MeasuredNetwork
@@ -22,9 +22,10 @@ from dcembed.program.program import Program
 
 # What an embedded problem and a measured network compute once from their structure, and nothing else.
 STRUCTURE = (
-    *("input_columns", "moves_inputs", "integer", "part_sums", "slope_pattern"),
+    *("input_columns", "moves_inputs", "integer", "part_sums", "slope_pattern", "drawer"),
     *("curvature_pattern", "num_curvature_terms", "movable", "_eliminated", "all_rows", "row_uses", "_gradient_sum", "_bent_sum"),
 )
+RESTRICTION_STRUCTURE = ("num_slacks", "is_switched", "sides")
 NETWORK_STRUCTURE = ("split", "convex_form", "direct", "_groups", "term_sums", "part_maps", "usage")
 
 
@@ -61,14 +62,12 @@ def refresh(embedded: EmbeddedProgram, program: Program, embeddings: Sequence[Em
     host = revalue(old, cost=numbers.cost[embedded.kept], offset=numbers.offset)
     restrictions, definitions = embedded.restrictions, embedded.definitions
     if not have_same_bounds(program, embedded.program):
-        host = revalue(
-            host,
-            lb=numbers.lb[embedded.kept],
-            ub=numbers.ub[embedded.kept],
-            row_lb=numbers.row_lb[origin.plain],
-            row_ub=numbers.row_ub[origin.plain],
-        )
+        lb, ub = numbers.lb[embedded.kept], numbers.ub[embedded.kept]
+        # Who has an array already sees at a glance that it is the same.
+        row_lb, row_ub = _same(old.row_lb, numbers.row_lb[origin.plain]), _same(old.row_ub, numbers.row_ub[origin.plain])
+        host = revalue(host, lb=lb, ub=ub, row_lb=row_lb, row_ub=row_ub)
         restrictions = replace(restrictions, rhs=origin.rhs(numbers))
+        _keep(restrictions, embedded.restrictions, RESTRICTION_STRUCTURE)
         definitions = replace(definitions, constant=numbers.constant)
     networks = tuple(_with_offset(measured, embeddings[measured.number]) for measured in embedded.networks)
     fresh = replace(
@@ -82,6 +81,11 @@ def refresh(embedded: EmbeddedProgram, program: Program, embeddings: Sequence[Em
     )
     _keep(fresh, embedded, STRUCTURE)
     return fresh
+
+
+def _same(old: Array, fresh: Array) -> Array:
+    """The old array where the fresh one has the same numbers."""
+    return old if np.array_equal(old, fresh) else fresh
 
 
 def _touched(origin: Origin) -> Array:
@@ -101,11 +105,15 @@ def _same_structure(program: Program, old: Program, origin: Origin) -> bool:
     # Behind a substitution rows have other numbers.
     rows = origin.neural if origin.substitution is None else slice(None)
     for name, places in (("lb", columns), ("ub", columns), ("row_lb", rows), ("row_ub", rows)):
-        if not np.array_equal(np.isfinite(getattr(program, name)[places]), np.isfinite(getattr(old, name)[places])):
+        fresh, known = getattr(program, name), getattr(old, name)
+        if fresh is not known and not np.array_equal(np.isfinite(fresh[places]), np.isfinite(known[places])):
             return False
     # Any row that becomes an equality might define a column.
+    has_same_sides = program.row_lb is old.row_lb and program.row_ub is old.row_ub
+    if not (has_same_sides or np.array_equal(program.row_lb == program.row_ub, old.row_lb == old.row_ub)):
+        return False
     is_fixed, was_fixed = (one.lb[columns] == one.ub[columns] for one in (program, old))
-    return np.array_equal(program.row_lb == program.row_ub, old.row_lb == old.row_ub) and np.array_equal(is_fixed, was_fixed)
+    return np.array_equal(is_fixed, was_fixed)
 
 
 def _with_offset(measured: MeasuredNetwork, embedding: Embedding) -> MeasuredNetwork:

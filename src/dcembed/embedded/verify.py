@@ -12,6 +12,7 @@ from dcembed.embedded.embedding import Embedding, read_embeddings
 from dcembed.errors import InputError
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers
+from dcembed.sparse import times
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,15 @@ def verify(program: Program, embeddings: Sequence[Embedding] | Embedding, w: Arr
     return measure(program, embeddings, w)
 
 
-def measure(program: Program, embeddings: Sequence[Embedding], w: Array) -> Verification:
-    """What `verify` does, for a problem and a point that have been checked already."""
+def measure(program: Program, embeddings: Sequence[Embedding], w: Array, with_names: bool = True) -> Verification:
+    """What `verify` does, for a problem and a point that have been checked already; without names it has no `worst`."""
     # Infinite entries make NaN of a difference; that is measured as infinite, not warned about.
     with np.errstate(invalid="ignore"):
         objective, excess = program.objective(w), _excess(program, w)
         off = [np.abs(w[embedding.outputs] - embedding.predict(w)) for embedding in embeddings]
     excess["predictions"] = np.concatenate([np.zeros(0), *(amounts.reshape(-1) for amounts in off)])
     largest = {kind: _largest(amounts) for kind, amounts in excess.items()}
-    return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess))
+    return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess, largest) if with_names else ())
 
 
 def measure_host(program: Program, w: Array) -> tuple[float, float]:
@@ -116,11 +117,13 @@ def predict(embeddings: Sequence[Embedding], w: Array) -> Array:
 def _excess(program: Program, w: Array) -> dict[str, Array]:
     """By how much each constraint of the host is off."""
     return {
-        "rows": _outside(program.rows @ w, program.row_lb, program.row_ub),
+        "rows": _outside(times(program.rows, w), program.row_lb, program.row_ub),
         "bounds": _outside(w, program.lb, program.ub),
         "integrality": np.where(program.integer, np.abs(w - np.round(w)), 0.0) if program.num_integers else NOTHING,
         "indicators": _indicator_excess(program, w) if program.indicators else NOTHING,
-        "quadratics": np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints]),
+        "quadratics": np.array([max(q.value(w) - q.ub, 0.0) for q in program.quadratic_constraints])
+        if program.quadratic_constraints
+        else NOTHING,
         "cones": np.maximum(program.cone_rows.excess(w), 0.0) if program.cones else NOTHING,
     }
 
@@ -137,20 +140,23 @@ def _outside(value: Array, lb: Array, ub: Array) -> Array:
 
 
 def _largest(amounts: Array) -> float:
-    return float(np.max(_finite(amounts), initial=0.0))
+    largest = float(amounts.max(initial=0.0))
+    return np.inf if np.isnan(largest) else largest
 
 
-def _finite(amounts: Array) -> Array:
-    return np.where(np.isfinite(amounts), amounts, np.inf)
-
-
-def _worst(program: Program, embeddings: Sequence[Embedding], excess: dict[str, Array]) -> tuple[Violation, ...]:
+def _worst(program: Program, embeddings: Sequence[Embedding], excess: dict[str, Array], largest: dict[str, float]) -> tuple[Violation, ...]:
     """The most violated constraints of all kinds, by the user's names."""
     found: list[tuple[str, int, float]] = []
     for kind, amounts in excess.items():
-        size = _finite(amounts)
+        if largest[kind] == 0.0:
+            continue
+        # What is not a number is off by as much as can be.
+        off = np.flatnonzero(amounts != 0.0)
+        size = np.where(np.isnan(amounts[off]), np.inf, amounts[off])
         worst = np.argsort(-size, kind="stable")[:NUM_WORST]
-        found += [(kind, int(number), float(size[number])) for number in worst if size[number] > 0]
+        found += [(kind, int(off[number]), float(size[number])) for number in worst]
+    if not found:
+        return ()
     found.sort(key=lambda entry: -entry[2])
     label = _labels(program, embeddings)
     return tuple(Violation(label[kind](number), amount) for kind, number, amount in found[:NUM_WORST])

@@ -7,10 +7,11 @@ follows from numbers that have changed is computed again, and `CompiledProblem.r
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.embedding import AffineInputs, Embedding, read_embeddings
@@ -25,6 +27,7 @@ from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import measure_point
 from dcembed.embedded.refresh import refresh, what_is_lost
 from dcembed.engine.problem import Problem, build_problem
+from dcembed.engine.search.ending import Ending
 from dcembed.engine.shelf import Shelf
 from dcembed.engine.solve import report, run
 from dcembed.engine.tangent.curvature import bend
@@ -40,7 +43,7 @@ from dcembed.reading import as_numbers, show
 from dcembed.result import Result
 from dcembed.run.arguments import Arguments, read_options, read_starts
 from dcembed.run.clock import Clock, RunEnded
-from dcembed.run.journal import open_journal
+from dcembed.run.journal import Journal, open_journal
 from dcembed.run.settling import settle
 
 
@@ -118,6 +121,7 @@ class CompiledProblem:
         self.program = program
         self._minimized = minimized(program)
         self._rebuilt: tuple[str, ...] = ()
+        self._taken: tuple[str, ...] = ()
         self._shelf = Shelf()
         self._kept: _Kept | None = _prepare(self._minimized, self.embeddings, self.options, self._shelf)
         self._is_busy = threading.Lock()
@@ -127,6 +131,11 @@ class CompiledProblem:
     def rebuilt(self) -> tuple[str, ...]:
         """What the last solve could not take from the one before it, and why."""
         return self._rebuilt
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """What the last solve has taken from those before it that was found in them, and does not follow from the structure alone."""
+        return self._taken
 
     def solve(
         self,
@@ -217,7 +226,7 @@ class CompiledProblem:
         if isinstance(options, Mapping) and all(isinstance(name, str) for name in options):
             # Names are checked where all options are given.
             Options(**options)
-            return replace(self.options, **options)
+            return dataclasses.replace(self.options, **options)
         return read_options(options)
 
     def _as_minimization(self, program: Program) -> Program:
@@ -234,7 +243,7 @@ class CompiledProblem:
         lost = _find_lost(kept, arguments)
         known = kept.problem if lost is None and kept is not None else None
         # Whatever ends this solve early leaves nothing half done behind.
-        self._kept = None
+        self._kept, self._taken = None, ()
         with open_journal(arguments, write=lambda clock: _write(arguments, known, clock)) as journal:
             problem = build_problem(journal.embedded, options, lambda: journal.clock.ended() is not None, known)
             self._rebuilt = _find_rebuilt(problem, known, lost)
@@ -242,8 +251,25 @@ class CompiledProblem:
                 journal.log.note(f"computed again: {what}.")
             if problem.is_whole:
                 self._kept = _Kept(problem, options.switches)
-            ending = run(replace(problem, shelf=self._shelf), journal)
+            ending = self._run(problem, journal)
         return report(journal, ending)
+
+    def _run(self, problem: Problem, journal: Journal) -> Ending:
+        """Run, and say what was taken from earlier runs and what of that had to be made anew."""
+        self._shelf.next_solve()
+        try:
+            ending = run(replace(problem, shelf=self._shelf), journal)
+        except BaseException:
+            self._shelf.forget()
+            raise
+        covers, num_points = self._shelf.covers, self._shelf.num_points
+        kept = {"points of blocks": num_points, "covers of networks": covers.num_taken}
+        self._taken = tuple(f"{what} ({number:,})" for what, number in kept.items() if number)
+        again = (f"covers of networks ({covers.num_made:,})",) if covers.num_made else ()
+        self._rebuilt += again
+        for words in (*(f"taken from the last solve: {what}." for what in self._taken), *(f"computed again: {what}." for what in again)):
+            journal.log.note(words)
+        return ending
 
 
 def _find_lost(kept: _Kept | None, arguments: Arguments) -> str | None:

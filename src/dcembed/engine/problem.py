@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.blocks import Blocks, find_blocks
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.epigraph import Epigraph
@@ -108,7 +110,7 @@ class Problem:
     @property
     def has_switched_rows(self) -> bool:
         """Whether a neural restriction is behind an indicator."""
-        return bool((self.embedded.restrictions.indicator >= 0).any())
+        return self.embedded.restrictions.is_switched
 
 
 def carried_by(problem: Problem, backend: Backend | None) -> Problem:
@@ -146,13 +148,14 @@ def build_problem(
         box=_box(embedded, chosen, is_over, known),
         solver=Solver(
             choose_backend(embedded.host.problem_class, options.solver),
-            SessionOptions(options.threads, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)),
+            SessionOptions(
+                options.threads_each, options.seed, dict(options.solver_options), min(ROUGH, ROUGH_SHARE * options.feasibility_tol)
+            ),
         ),
     )
-    problem = replace(problem, is_whole=not is_over())
-    if not problem.is_whole:
+    if is_over():
         # Bounds that rows imply may not have been found, and nothing will be solved that needs them.
-        return problem
+        return replace(problem, is_whole=False)
     if problem.has_switched_rows:
         _check_reach(problem)
     if not (problem.has_tangents and chosen.columns):
@@ -191,7 +194,7 @@ def _choose(options: Options, embedded: EmbeddedProgram) -> Options:
         decomposition = "local" if formulation == "lazy" and _is_worth_a_local_split(embedded) else "global"
     elif decomposition == "local":
         _require_room_for_local(embedded)
-    return replace(options, formulation=formulation, decomposition=decomposition)
+    return dataclasses.replace(options, formulation=formulation, decomposition=decomposition)
 
 
 def _is_worth_a_local_split(embedded: EmbeddedProgram) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.program.tightening import Box
 

@@ -64,7 +64,8 @@ def run(problem: Problem, journal: Journal) -> Ending:
         ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
     seconds = chosen.proof_seconds(journal.clock.seconds)
     if seconds > 0 and not journal.is_closed:
-        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint, partial(improve, problem, journal))
+        better, covers = partial(improve, problem, journal), None if problem.shelf is None else problem.shelf.covers
+        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint, better, covers)
     return ending
 
 
@@ -77,7 +78,7 @@ def report(journal: Journal, ending: Ending) -> Result:
 
 
 def _attempt(problem: Problem, journal: Journal) -> None:
-    attempt(journal, problem.box, problem.solver, journal.clock)
+    attempt(journal, problem.box, problem.solver, journal.clock, None if problem.shelf is None else problem.shelf.covers)
 
 
 def announce(problem: Problem, journal: Journal) -> None:

@@ -7,9 +7,9 @@ asked for the time alone, so that the same start gives the same outcome wherever
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.engine.ccp.loop import run_ccp
 from dcembed.engine.outcome import Outcome

@@ -7,11 +7,12 @@ other integers, or to a clearly better point than tangents have reached, they go
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.embedded.points import evaluation_cost
 from dcembed.engine.bundle.loop import run_bundle

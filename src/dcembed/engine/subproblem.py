@@ -25,7 +25,23 @@ from dcembed.program.indicators import largest_values, switch
 from dcembed.program.matrices import half_square
 from dcembed.program.program import Program
 from dcembed.program.tightening import Box
-from dcembed.sparse import beside, dense_row, empty_rows, rows_from, unit_rows
+from dcembed.sparse import Beside, beside, dense_row, empty_rows, plan_beside, rows_from, times, unit_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What no subproblem changes.
+
+    Parameters
+    ----------
+    kept_objective
+        Weights of the auxiliary columns in the component G of the objective.
+    beside_host
+        The restrictions over the auxiliary columns and the slacks.
+    """
+
+    kept_objective: Array
+    beside_host: sp.csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +62,29 @@ class Subproblem:
         return self.embedded.host.num_rows + self.epigraph.num_rows
 
     @cached_property
-    def kept_objective(self) -> Array:
-        """Weights of the auxiliary columns in the component G of the objective."""
-        return dense_row(self.epigraph.kept, 0)
+    def layout(self) -> Layout:
+        """What follows from the structure alone, found once for all numbers."""
+        drawer = self.embedded.drawer
+        if self.epigraph not in drawer:
+            slack = self.embedded.restrictions.slack
+            beside_host = beside(rows_from(self.epigraph.kept, 1), unit_rows(slack, -np.ones(slack.size), self.num_slacks))
+            drawer[self.epigraph] = Layout(dense_row(self.epigraph.kept, 0), beside_host)
+        layout: Layout = drawer[self.epigraph]
+        return layout
 
-    @cached_property
-    def beside_host(self) -> sp.csr_array:
-        """The restrictions over the auxiliary columns and the slacks, which never change."""
-        slack = self.embedded.restrictions.slack
-        return beside(rows_from(self.epigraph.kept, 1), unit_rows(slack, -np.ones(slack.size), self.num_slacks))
+    def with_slacks(self, gradients: sp.csr_array) -> sp.csr_array:
+        """Gradients of the restrictions (s, n) with their coefficients on the auxiliary columns and the slacks beside them."""
+        drawer, key = self.embedded.drawer, (Beside, self.epigraph)
+        if key not in drawer or not drawer[key].fits(gradients):
+            drawer[key] = plan_beside(gradients, self.layout.beside_host)
+        places: Beside = drawer[key]
+        return places.join(gradients)
 
     def split_columns(self, x: Array) -> tuple[Array, Array, Array]:
         """The columns w, the auxiliary ones and the slacks of a solution."""
         n = self.embedded.host.num_columns
-        w, auxiliary, slack = np.split(x, [n, n + self.epigraph.num_columns])
-        return w, auxiliary, slack
+        end = n + self.epigraph.num_columns
+        return x[:n], x[n:end], x[end:]
 
 
 def fixed_program(subproblem: Subproblem) -> Program:
@@ -114,12 +138,15 @@ class Majorant:
         Where restrictions are behind indicators, how far they go; None elsewhere.
     bend
         How the model of the objective curves away from the point; None where it does not.
+    gradients
+        Of the restrictions with their linear parts, shape (s, n), where they are known already.
     """
 
     slope: sp.csr_array
     constant: Array
     reach: Reach | None
     bend: Bend | None = None
+    gradients: sp.csr_array | None = None
 
     @cached_property
     def objective_slope(self) -> Array:
@@ -135,7 +162,7 @@ def majorize(kept_slope: sp.csr_array, kept_constant: Array, tangents: Tangents,
 def model_value(subproblem: Subproblem, majorant: Majorant, x: Array, penalty: float) -> float:
     """The objective of the subproblem at its solution."""
     w, auxiliary, slack = subproblem.split_columns(x)
-    kept = float(subproblem.kept_objective @ auxiliary)
+    kept = float(subproblem.layout.kept_objective @ auxiliary)
     neural = float(majorant.objective_slope @ w) + float(majorant.constant[0]) + kept
     bent = 0.0 if majorant.bend is None else majorant.bend.value(w)
     return subproblem.embedded.host.objective(w) + neural + bent + penalty * float(slack.sum())
@@ -147,9 +174,9 @@ def costs(subproblem: Subproblem, majorant: Majorant, penalty: float) -> tuple[A
     on_slacks = np.full(subproblem.num_slacks, penalty)
     on_host, offset = host.cost + majorant.objective_slope, host.offset + float(majorant.constant[0])
     if majorant.bend is not None:
-        on_host = on_host - majorant.bend.matrix @ majorant.bend.center
+        on_host = on_host - times(majorant.bend.matrix, majorant.bend.center)
         offset += half_square(majorant.bend.matrix, majorant.bend.center)
-    return np.concatenate([on_host, subproblem.kept_objective, on_slacks]), offset
+    return np.concatenate([on_host, subproblem.layout.kept_objective, on_slacks]), offset
 
 
 def quadratic(subproblem: Subproblem, bend: Bend) -> sp.csr_array:
@@ -164,11 +191,11 @@ def restriction_rows(subproblem: Subproblem, majorant: Majorant) -> tuple[sp.csr
     """The restrictions as rows matrix @ columns <= rhs."""
     restrictions, host = subproblem.embedded.restrictions, subproblem.embedded.host
     size = restrictions.num_restrictions
-    on_host = subproblem.embedded.gradients(majorant.slope)
+    on_host = subproblem.embedded.gradients(majorant.slope) if majorant.gradients is None else majorant.gradients
     rhs = restrictions.rhs - majorant.constant[1:]
     if majorant.reach is not None:
         behind = np.flatnonzero(restrictions.indicator >= 0)
         excess = np.zeros(size)
         excess[behind] = largest_values(host, on_host[behind], *majorant.reach.box) + majorant.reach.largest[1:][behind] - rhs[behind]
         on_host, rhs = switch(on_host, rhs, restrictions.indicator, restrictions.indicator_value, excess)
-    return beside(on_host, subproblem.beside_host), rhs
+    return subproblem.with_slacks(on_host), rhs

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.cuts import CutPool
@@ -161,18 +162,40 @@ def open_workshop(problem: Problem, journal: Journal, steps: Steps) -> Iterator[
 
 
 @contextmanager
+def open_part(problem: Problem, workshop: Workshop) -> Iterator[Workshop]:
+    """Solvers for a part of a start, with the host of the start where that is the same and nothing is carried over from solve to solve."""
+    host, solver = workshop.host, replace(problem.solver, note=workshop.journal.log.note)
+    used = host.session.solver
+    is_same = used.backend is solver.backend and used.options is solver.options and host.embedded is problem.embedded
+    if not (is_same and solver.backend.is_memoryless):
+        with open_workshop(problem, workshop.journal, workshop.steps) as own:
+            yield own
+        return
+    with open_master(problem, solver) as master:
+        yield Workshop(master, host, workshop.journal, workshop.steps)
+
+
+@contextmanager
 def open_solvers(problem: Problem, solver: Solver) -> Iterator[tuple[Master, HostProblem]]:
     """The subproblem and the host inside a solver."""
-    embedded, role = problem.embedded, f"master with {problem.subproblem.epigraph.num_columns} more columns"
+    embedded = problem.embedded
     with (
-        kept_session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session,
+        open_master(problem, solver) as master,
         kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as alone,
     ):
         # Both now: mistakes in the problem show at once, and no solver is opened while another one searches.
-        session.open()
         alone.open()
         alone.set_cost(embedded.host.cost, embedded.host.offset)
-        yield Master(problem.subproblem, session), HostProblem(embedded, problem.box, alone)
+        yield master, HostProblem(embedded, problem.box, alone)
+
+
+@contextmanager
+def open_master(problem: Problem, solver: Solver) -> Iterator[Master]:
+    """The subproblem inside a solver."""
+    role = f"master with {problem.subproblem.epigraph.num_columns} more columns"
+    with kept_session(problem, role, solver, lambda: LastingSession(fixed_program(problem.subproblem), solver)) as session:
+        session.open()
+        yield Master(problem.subproblem, session)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.network.network import Network
+from dcembed.sparse import times
 
 
 def backpropagate(network: Network, slopes: Sequence[Array], weights: Sequence[Array], gather: sp.csr_array | None = None) -> Array:
@@ -54,5 +55,5 @@ def backpropagate(network: Network, slopes: Sequence[Array], weights: Sequence[A
                 gradient += flow @ block
             else:
                 # Few sums of many gradients: add up before the product, not after it.
-                gradient += (gather @ flow) @ block
+                gradient += times(gather, flow) @ block
     return gradient

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -81,12 +82,17 @@ class Network:
         """Number of units of each stage."""
         return tuple(stage.num_rows for stage in self.stages)
 
-    @property
+    @cached_property
     def num_hidden(self) -> int:
         """N_hidden, the number of units."""
         return sum(self.widths)
 
-    @property
+    @cached_property
+    def num_entries(self) -> int:
+        """Inputs, units and outputs: what a pass holds for each point."""
+        return self.num_inputs + self.num_hidden + self.num_outputs
+
+    @cached_property
     def is_piecewise_linear(self) -> bool:
         """Whether all units are ReLU."""
         return all(kind == RELU for kind in self.activations)
@@ -163,13 +169,13 @@ def evaluate(network: Network, points: npt.ArrayLike) -> Array:
     batch = np.atleast_2d(points)
     values = np.empty((batch.shape[0], network.num_outputs))
     for chunk in chunks(batch.shape[0], network):
-        values[chunk] = apply_affine(network.output, [batch[chunk], *units(network, preactivations(network, batch[chunk]))])
+        values[chunk] = apply_affine(network.output, [batch[chunk], *pass_through(network, batch[chunk])[1]])
     return values if points.ndim == 2 else values[0]
 
 
 def chunks(size: int, network: Network) -> Iterator[slice]:
     """Cut a batch so that the memory of a pass does not grow with it."""
-    return slices(size, network.num_inputs + network.num_hidden + network.num_outputs, CHUNK_ENTRIES)
+    return slices(size, network.num_entries, CHUNK_ENTRIES)
 
 
 def preactivations(network: Network, points: Array, first: Array | None = None) -> list[Array]:
@@ -182,12 +188,17 @@ def preactivations(network: Network, points: Array, first: Array | None = None) 
     >>> preactivations(hat, np.array([[0.5]]))
     [array([[ 0.5, -0.5]])]
     """
+    return pass_through(network, points, first)[0]
+
+
+def pass_through(network: Network, points: Array, first: Array | None = None) -> tuple[list[Array], list[Array]]:
+    """The pre-activations a_1..a_L as by `preactivations`, and the units z_1..z_L that were made of them on the way."""
     sources = [points]
-    result: list[Array] = []
+    before: list[Array] = []
     for stage, activation in zip(network.stages, network.activations, strict=True):
-        result.append(first if first is not None and not result else apply_affine(stage, sources))
-        sources.append(activation.value(result[-1]))
-    return result
+        before.append(first if first is not None and not before else apply_affine(stage, sources))
+        sources.append(activation.value(before[-1]))
+    return before, sources[1:]
 
 
 def units(network: Network, preactivation: Sequence[Array]) -> list[Array]:

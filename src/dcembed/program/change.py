@@ -33,9 +33,10 @@ def change(program: Program, changes: Mapping[str, Any]) -> Program:
     if not news:
         return program
     changed = derive(program, **news) if news.keys() & {"quadratic", "concave"} else revalue(program, **news)
-    check_interval(changed.row_lb, changed.row_ub, changed.row_label)
-    check_interval(changed.lb, changed.ub, changed.column_label)
+    if "row_lb" in news or "row_ub" in news:
+        check_interval(changed.row_lb, changed.row_ub, changed.row_label)
     if "lb" in news or "ub" in news:
+        check_interval(changed.lb, changed.ub, changed.column_label)
         check_indicators(changed)
     return changed
 

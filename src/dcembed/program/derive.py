@@ -7,28 +7,24 @@ is valid. `tests/program/test_derive.py` fills every field and shows it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.program.cones import ConeConstraint, QuadraticConstraint
-from dcembed.program.matrices import set_fields
+from dcembed.copies import replace
+from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.program import Indicator, IndicatorRows, Program
 from dcembed.sparse import above, compressed, single_rows, take_columns, take_rows
-
-T = TypeVar("T", Program, Indicator, QuadraticConstraint, ConeConstraint)
 
 
 def derive(program: Program, **changes: object) -> Program:
     """The program with some fields replaced; every other field is that of `program`."""
-    return _copy(program, changes)
+    return replace(program, **changes)
 
 
-# What a program computes once from its matrices.
-_OF_MATRICES = ("indicator_rows", "cone_rows", "convex_rows", "curved_columns")
+# What a program computes once from its matrices and its integers.
+_OF_MATRICES = ("indicator_rows", "cone_rows", "convex_rows", "curved_columns", "num_integers")
 
 
 def revalue(program: Program, **changes: object) -> Program:
@@ -41,7 +37,11 @@ def revalue(program: Program, **changes: object) -> Program:
 def have_same_bounds(one: Program, other: Program) -> bool:
     """Whether two programs that differ in numbers alone have the same bounds of columns and sides of rows."""
     names = ("lb", "ub", "row_lb", "row_ub")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+    return all(_is_same(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _is_same(one: Array, other: Array) -> bool:
+    return one is other or np.array_equal(one, other)
 
 
 def minimized(program: Program) -> Program:
@@ -76,7 +76,7 @@ def keep_columns(program: Program, kept: Array) -> Program:
         integer=program.integer[kept],
         indicators=_keep_in_indicators(program, kept),
         quadratic_constraints=tuple(_restrict(constraint, kept) for constraint in program.quadratic_constraints),
-        cones=tuple(_copy(cone, {"matrix": take_columns(cone.matrix, kept)}) for cone in program.cones),
+        cones=tuple(replace(cone, matrix=take_columns(cone.matrix, kept)) for cone in program.cones),
         column_names=tuple(program.column_names[j] for j in kept) if program.column_names is not None else None,
         column_numbers=numbers,
     )
@@ -96,9 +96,9 @@ def add_columns(program: Program, lb: Array, ub: Array, cost: Array | None = Non
         lb=np.concatenate([program.lb, lb]),
         ub=np.concatenate([program.ub, ub]),
         integer=np.concatenate([program.integer, np.zeros(extra, dtype=bool) if integer is None else integer]),
-        indicators=tuple(_copy(i, {"coefficients": widened(i.coefficients, 1, size)}) for i in program.indicators),
+        indicators=tuple(replace(i, coefficients=widened(i.coefficients, 1, size)) for i in program.indicators),
         quadratic_constraints=tuple(_widen(constraint, size) for constraint in program.quadratic_constraints),
-        cones=tuple(_copy(cone, {"matrix": widened(cone.matrix, cone.matrix.shape[0], size)}) for cone in program.cones),
+        cones=tuple(replace(cone, matrix=widened(cone.matrix, cone.matrix.shape[0], size)) for cone in program.cones),
         column_names=(*program.column_names, *[""] * extra) if program.column_names is not None else None,
         column_numbers=np.concatenate([numbers, np.full(extra, -1)]),
     )
@@ -134,7 +134,7 @@ def with_indicator_rows(program: Program, rows: IndicatorRows) -> Program:
     return derive(
         program,
         indicators=tuple(
-            _copy(indicator, {"column": column, "coefficients": row, "lb": lb, "ub": ub})
+            replace(indicator, column=column, coefficients=row, lb=lb, ub=ub)
             for indicator, (column, row, lb, ub) in zip(program.indicators, fields_of, strict=True)
         ),
     )
@@ -159,23 +159,13 @@ def _keep_in_indicators(program: Program, kept: Array) -> tuple[Indicator, ...]:
 
 def _restrict(constraint: QuadraticConstraint, kept: Array) -> QuadraticConstraint:
     quadratic, coefficients = _block(constraint.quadratic, kept), take_columns(constraint.coefficients, kept)
-    return _copy(constraint, {"quadratic": quadratic, "coefficients": coefficients})
+    return replace(constraint, quadratic=quadratic, coefficients=coefficients)
 
 
 def _widen(constraint: QuadraticConstraint, size: int) -> QuadraticConstraint:
     quadratic, coefficients = widened(constraint.quadratic, size, size), widened(constraint.coefficients, 1, size)
-    return _copy(constraint, {"quadratic": quadratic, "coefficients": coefficients})
+    return replace(constraint, quadratic=quadratic, coefficients=coefficients)
 
 
 def _block(matrix: sp.csr_array, kept: Array) -> sp.csr_array:
     return take_columns(take_rows(matrix, kept), kept)
-
-
-def _copy(original: T, changes: dict[str, object]) -> T:
-    """A copy whose fields are those of the original, apart from the changes; nothing is checked or computed again."""
-    names = {field.name for field in fields(original)}
-    if not changes.keys() <= names:
-        raise TypeError(f"{type(original).__name__} has no field {sorted(changes.keys() - names)}.")
-    copy = object.__new__(type(original))
-    set_fields(copy, **{name: changes.get(name, getattr(original, name)) for name in names})
-    return copy

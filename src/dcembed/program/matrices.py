@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.reading import as_numbers, check_places, show
+from dcembed.sparse import times
 
 # Dense or sparse, anything that scipy.sparse takes; one row may be given as a vector.
 MatrixLike = Any
@@ -46,6 +47,8 @@ def half_square(matrix: sp.csr_array | None, w: Array) -> Any:
     """1/2 w'Mw at a point (n,), or at each of many (k, n); zero where there is no matrix."""
     if matrix is None:
         return 0.0
+    if w.ndim == 1:
+        return 0.5 * float(w @ times(matrix, w))
     return 0.5 * np.einsum("...n,...n->...", w, (matrix @ w.T).T)
 
 

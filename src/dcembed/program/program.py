@@ -22,7 +22,7 @@ from dcembed.program.cones import ConeConstraint, QuadraticConstraint, as_cone, 
 from dcembed.program.convexity import check_concave, check_convex
 from dcembed.program.matrices import MatrixLike, as_sparse, check_finite, half_square, set_fields, symmetric
 from dcembed.reading import as_flag, as_name, as_names, as_number, as_numbers, as_whole, require_all, show
-from dcembed.sparse import all_above
+from dcembed.sparse import all_above, times
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -203,7 +203,7 @@ class Program:
         """m."""
         return int(self.rows.shape[0])
 
-    @property
+    @cached_property
     def num_integers(self) -> int:
         """How many columns are integer."""
         return int(self.integer.sum())
@@ -230,7 +230,7 @@ class Program:
         A program with a cone is an SOCP, one with quadratic constraints only a QCP, whatever its objective.
         """
         kind = "SOCP" if self.cones else "QCP" if self.quadratic_constraints else "QP" if self.is_quadratic else "LP"
-        return ("MI" if self.integer.any() else "") + kind
+        return ("MI" if self.num_integers else "") + kind
 
     @cached_property
     def indicator_rows(self) -> IndicatorRows:
@@ -294,8 +294,8 @@ class Program:
 
     def gradient(self, w: Array) -> Array:
         """Q w - C w + c."""
-        gradient = self.cost if self.quadratic is None else self.cost + self.quadratic @ w
-        return gradient if self.concave is None else gradient - self.concave @ w
+        gradient = self.cost if self.quadratic is None else self.cost + times(self.quadratic, w)
+        return gradient if self.concave is None else gradient - times(self.concave, w)
 
     def __repr__(self) -> str:
         parts = [_count(self.num_columns, "column"), _count(self.num_rows, "row")]
@@ -408,6 +408,8 @@ def _mask(value: ArrayLike | None, n: int) -> Array:
 
 def check_interval(lb: Array, ub: Array, label: Callable[[int], str]) -> None:
     """InputError where a bound is NaN, or where bounds cross."""
+    if (lb <= ub).all() and lb.max(initial=-np.inf) < np.inf and ub.min(initial=np.inf) > -np.inf:
+        return
     missing = np.flatnonzero(np.isnan(lb) | np.isnan(ub))
     if missing.size:
         raise InputError(f"Program: a bound of {label(int(missing[0]))} is NaN. Use -inf or inf for none.")

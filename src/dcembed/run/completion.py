@@ -55,10 +55,9 @@ def can_complete(embedded: EmbeddedProgram, point: Point, feasibility_tol: float
     """Whether solving for the other columns could make the point feasible, and it is worth a solve."""
     if point.violation <= feasibility_tol or not np.isfinite(point.violation):
         return False
-    restrictions = embedded.restrictions
     if ((point.excess > feasibility_tol) & ~embedded.movable).any():
         return False
-    repairable = embedded.linked.size > 0 or bool((restrictions.indicator >= 0).any())
+    repairable = embedded.linked.size > 0 or embedded.restrictions.is_switched
     return repairable or point.violation <= COMPLETION_REACH * feasibility_tol
 
 

@@ -26,7 +26,7 @@ from dcembed.run.log import RunLog
 from dcembed.run.settling import settle
 from dcembed.run.table import Standing
 from dcembed.saving.problem import is_same_problem
-from dcembed.solvers.base import Backend, num_processors
+from dcembed.solvers.base import Backend
 
 # Starts whose objectives are this near to the best, relatively, agree with it.
 AGREEMENT = 1e-3
@@ -79,7 +79,9 @@ class Journal:
         self.bounds: list[tuple[float, float]] = []
         # The objective of the best feasible point of each start, inf for none.
         self._reached: dict[int, float] = {}
-        self._solver, self._sizes = "", count_sizes(embedded, 0, 0)
+        self._solver = ""
+        # What the method has announced; None where it has not.
+        self._sizes: Sizes | None = None
         # What the points that are offered now come from.
         self._origin = ""
         self._is_announced = False
@@ -101,10 +103,12 @@ class Journal:
             self._solver = solver
             return
         self._solver = solver.name
-        if self.arguments.options.threads > 1 and not solver.has_threads:
-            self.log.note(f"{solver.name} works on one thread; threads={self.arguments.options.threads} makes no difference to it.")
-        elif self.arguments.options.threads > num_processors():
-            self.log.note(f"threads={self.arguments.options.threads} is more than there are processors; {num_processors()} are used.")
+        options = self.arguments.options
+        if options.threads > 1 and not solver.has_threads:
+            self.log.note(f"{solver.name} works on one thread; threads={options.threads} makes no difference to it.")
+        elif options.threads > options.threads_each:
+            there = "there are processors" if options.workers is None else f"the processors have for each of {options.workers} workers"
+            self.log.note(f"threads={options.threads} is more than {there}; {options.threads_each} are used.")
 
     def start(self, number: int, point: Point, origin: str = "", is_own: bool = True) -> None:
         """A starting point, and what it comes from; one that was made from good points is not the start's own, and agrees with nothing."""
@@ -112,7 +116,7 @@ class Journal:
         self.offer(point)
         self.reach(number, point if is_own else None)
         is_new = self._has_news()
-        if self._is_announced:
+        if self._is_announced and not self.log.is_quiet:
             words = f"start: {origin}" if origin else "start"
             self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, words, is_new)
 
@@ -241,7 +245,8 @@ class Journal:
         self._remember(record)
         if self.meanwhile is not None:
             self.meanwhile()
-        self.log.iteration(record, self._standing)
+        if not self.log.is_quiet:
+            self.log.iteration(record, self._standing)
         callback = self.arguments.options.callback
         if callback is not None and callback(record):
             self.clock.stop()
@@ -273,7 +278,7 @@ class Journal:
             history=self.history,
             seconds=self.clock.seconds,
             solver=self._solver,
-            sizes=self._sizes,
+            sizes=self._sizes or count_sizes(self.embedded, 0, 0),
             preparation_seconds=preparation_seconds,
             reason=reason,
             notes=self.log.notes,
@@ -305,7 +310,7 @@ class Journal:
                 history=[],
                 seconds=self.clock.seconds,
                 solver=self._solver,
-                sizes=self._sizes,
+                sizes=self._sizes or count_sizes(self.embedded, 0, 0),
                 program=arguments.program,
                 embeddings=arguments.embeddings,
                 feasibility_tol=arguments.options.feasibility_tol,

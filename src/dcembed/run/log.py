@@ -41,8 +41,15 @@ class RunLog:
         # To make one takes as long as a small master.
         self._console = _Console(highlight=False, soft_wrap=True) if verbose else _QUIET
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody sees anything."""
+        return self._console.quiet
+
     def header(self, sizes: Sizes, method: str, problem_class: str, solver: str) -> None:
         """Sizes and settings."""
+        if self._console.quiet:
+            return
         self._print(f"[bold]dcembed {__version__}[/]  {method}, on {solver}")
         self._print(f"  host      {problem_class}: {sizes.host_columns:,} columns, {sizes.host_rows:,} rows, {sizes.integers:,} integers")
         if sizes.switches:
@@ -112,7 +119,7 @@ class RunLog:
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """A clock that ticks while a solver works, or the whole of which it is a part; only on a terminal."""
-        if not self._console.is_terminal or self._console.quiet or self._is_working:
+        if self._console.quiet or self._is_working or not self._console.is_terminal:
             yield
             return
         columns = SpinnerColumn(), TextColumn("[dim]{task.description}"), TimeElapsedColumn()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.copies import replace
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point

@@ -13,7 +13,7 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point, move_point
 from dcembed.embedded.verify import predict
-from dcembed.sparse import row_numbers, take_rows
+from dcembed.sparse import row_numbers, take_rows, times
 from dcembed.tolerances import SETTLED_TOL
 
 # A column that is moved may violate rows of the host, which move other columns: so many times in a row.
@@ -27,10 +27,9 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
     if point.violation <= SETTLED_TOL:
         return point
     inputs = embedded.moves_inputs
-    free = ~embedded.host.integer & ~inputs
-    free[embedded.linked] = False
+    free, fast = _free(embedded)
     settled, moved = _correct(embedded, point, inputs), np.zeros(free.size)
-    if _is_stuck(embedded, settled, free, FAIR_SHARE * point.violation):
+    if _is_stuck(embedded, settled, fast, FAIR_SHARE * point.violation):
         return point
     for _ in range(NUM_PASSES if free.any() else 0):
         step = _step(embedded, settled, free, moved)
@@ -42,24 +41,35 @@ def settle(embedded: EmbeddedProgram, point: Point) -> Point:
     return settled if settled.violation <= FAIR_SHARE * point.violation else point
 
 
-def _is_stuck(embedded: EmbeddedProgram, point: Point, free: Array, most: float) -> bool:
+def _free(embedded: EmbeddedProgram) -> tuple[Array, Array]:
+    """Masks of the columns that may be moved, and of all rows that have none of them; both follow from the structure alone."""
+    if _free not in embedded.drawer:
+        rows, free = embedded.all_rows, ~embedded.host.integer & ~embedded.moves_inputs
+        free[embedded.linked] = False
+        fast = np.ones(rows.shape[0], dtype=bool)
+        fast[row_numbers(rows)[free[rows.indices]]] = False
+        embedded.drawer[_free] = free, fast
+    masks: tuple[Array, Array] = embedded.drawer[_free]
+    return masks
+
+
+def _is_stuck(embedded: EmbeddedProgram, point: Point, fast: Array, most: float) -> bool:
     """Whether a row without free columns is off by more: nothing that is moved here changes it."""
-    rows = embedded.all_rows
-    reached = np.zeros(rows.shape[0], dtype=bool)
-    reached[row_numbers(rows)[free[rows.indices]]] = True
-    return bool(np.abs(_off(embedded, point)[~reached]).max(initial=0.0) > most)
+    return bool(np.abs(_off(embedded, point)[fast]).max(initial=0.0) > most)
 
 
 def _off(embedded: EmbeddedProgram, point: Point) -> Array:
     """By how much each of all rows is off at a point, restrictions first; negative where a row of the host is below its lower side."""
     host = embedded.host
-    value = host.rows @ point.w
+    value = times(host.rows, point.w)
     return np.concatenate([point.excess, value - np.clip(value, host.row_lb, host.row_ub)])
 
 
 def _correct(embedded: EmbeddedProgram, point: Point, inputs: Array) -> Point:
     """The point inside its bounds, with linked outputs at their predictions there."""
     w = _inside(embedded, point.w)
+    if embedded.linked.size == 0 and np.array_equal(w, point.w):
+        return point
     if embedded.linked.size:
         w = embedded.lower(predict(embedded.embeddings, embedded.lift(w)))
     elif np.array_equal(w[inputs], point.w[inputs]):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.program.derive import derive
 from dcembed.program.program import Program
-from dcembed.sparse import above, rows_from, rows_to
+from dcembed.sparse import Above, plan_above, rows_from, rows_to
 
 
 class EditedProgram:
@@ -21,13 +21,16 @@ class EditedProgram:
         # Rows before the first that is ever replaced, and those from there on.
         self._head, self._tail = program.rows, rows_from(program.rows, program.num_rows)
         self._row_lb, self._row_ub = program.row_lb, program.row_ub
-        # Both together, as soon as they are asked for.
+        # Both together, as soon as they are asked for, and where their entries are.
         self._whole: sp.csr_array | None = None
+        self._places: Above | None = None
 
     @property
     def _rows(self) -> sp.csr_array:
         if self._whole is None:
-            self._whole = above(self._head, self._tail)
+            if self._places is None or not self._places.fits(self._head, self._tail):
+                self._places = plan_above(self._head, self._tail)
+            self._whole = self._places.join(self._head, self._tail)
         return self._whole
 
     def set_cost(self, cost: Array, offset: float) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.errors import DcembedError, NoBackendError, SolverLimitError
 from dcembed.program.derive import derive
 from dcembed.program.indicators import linearize_indicators
@@ -49,7 +50,7 @@ class Solver:
         return replace(self, backend=backend, options=replace(self.options, solver_options={}))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Edits:
     """What has been changed since the program was given: the last of each kind, None for none."""
 
@@ -80,7 +81,7 @@ class LastingSession:
     def __init__(self, program: Program, solver: Solver) -> None:
         if program.concave is not None:
             raise ValueError("A solver is asked for convex problems only; the concave part of an objective is linearized before.")
-        self._program, self._solver = program, solver
+        self._program, self._solver, self._tell = program, solver, solver.note
         self._edits = _Edits()
         self._session: Session | None = None
         self._num_indicator_rows = 0
@@ -94,26 +95,26 @@ class LastingSession:
 
     def tell(self, note: Callable[[str], None]) -> None:
         """Who hears what a person should know from now on."""
-        self._solver = replace(self._solver, note=note)
+        self._tell = note
 
     def set_cost(self, cost: Array, offset: float) -> None:
         """Replace the linear objective and its constant."""
-        self._edits = replace(self._edits, cost=(cost, offset))
+        self._edits.cost = cost, offset
         self._apply(lambda session: session.set_cost(cost, offset))
 
     def set_quadratic(self, quadratic: sp.csr_array) -> None:
         """Replace the matrix of the quadratic objective."""
-        self._edits = replace(self._edits, quadratic=quadratic)
+        self._edits.quadratic = quadratic
         self._apply(lambda session: session.set_quadratic(quadratic))
 
     def set_bounds(self, lb: Array, ub: Array) -> None:
         """Replace the bounds of all columns."""
-        self._edits = replace(self._edits, bounds=(lb, ub))
+        self._edits.bounds = lb, ub
         self._apply(lambda session: session.set_bounds(lb, ub))
 
     def replace_rows(self, first: int, matrix: sp.csr_array, lb: Array, ub: Array, origin: Array | None = None) -> None:
         """Replace the rows from number `first`, which is the same at every call, to the last."""
-        self._edits = replace(self._edits, rows=(first, matrix, lb, ub))
+        self._edits.rows = first, matrix, lb, ub
         self._apply(lambda session: session.replace_rows(self._num_indicator_rows + first, matrix, lb, ub, origin))
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
@@ -171,7 +172,7 @@ class LastingSession:
         if solution.x is not None and not np.isfinite(solution.x).all():
             solution = Solution(SolveStatus.FAILED, None, f"{solution.message}, with entries that are not finite")
         if solution.status is SolveStatus.FAILED:
-            self._solver.note(f"{self._solver.backend.name}: {solution.message or solution.status.value}: a solve brought nothing.")
+            self._tell(f"{self._solver.backend.name}: {solution.message or solution.status.value}: a solve brought nothing.")
         if solution.duals is None or self._num_indicator_rows == 0:
             return solution
         return replace(solution, duals=solution.duals[self._num_indicator_rows :])
@@ -230,7 +231,7 @@ class LastingSession:
         except DcembedError:
             self._solver = old
             raise
-        old.note(f"{old.backend.name}: {error} Going on with {backend.name}.")
+        self._tell(f"{old.backend.name}: {error} Going on with {backend.name}.")
 
     @contextmanager
     def _surviving(self, consequence: str) -> Iterator[None]:
@@ -241,7 +242,7 @@ class LastingSession:
             self._note(error, consequence)
 
     def _note(self, error: BaseException, consequence: str) -> None:
-        self._solver.note(f"{self._solver.backend.name}: {_words(error)}: {consequence}.")
+        self._tell(f"{self._solver.backend.name}: {_words(error)}: {consequence}.")
 
 
 def _words(error: BaseException) -> str:

@@ -18,12 +18,13 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.program.derive import derive
+from dcembed.program.matrices import half_square
 from dcembed.program.program import Program
 from dcembed.solvers.base import Limits, SessionOptions, Solution, SolveStatus, calling, told_bound
 from dcembed.solvers.diagnosis import diagnose
 from dcembed.solvers.edited_program import EditedProgram
 from dcembed.solvers.work import is_dense
-from dcembed.sparse import compressed, empty_rows, take_columns, take_rows
+from dcembed.sparse import compressed, empty_rows, take_columns, take_rows, times
 
 # The relative accuracy asked of PIQP, in parts of the absolute one.
 RELATIVE = 0.1
@@ -33,6 +34,15 @@ _STATUS = {
     piqp.PIQP_PRIMAL_INFEASIBLE: SolveStatus.INFEASIBLE,
     piqp.PIQP_DUAL_INFEASIBLE: SolveStatus.UNBOUNDED,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Masks of the columns that move, of the equalities, and of the other rows with a side."""
+
+    free: Array
+    equal: Array
+    bounded: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +62,8 @@ class SparseParts:
     ----------
     quadratic, rows
         Places of the entries of the problem: column numbers and where rows begin.
-    free, equal, bounded
-        Masks of the columns that move, of the equalities and of the other rows with a side.
+    kinds
+        Of columns and rows.
     parts
         By PIQP's names: numbers of the entries of the quadratic objective (P) or of the rows (A, G) that are in each, column by column.
     shapes
@@ -62,17 +72,15 @@ class SparseParts:
 
     quadratic: tuple[Array, Array]
     rows: tuple[Array, Array]
-    free: Array
-    equal: Array
-    bounded: Array
+    kinds: Kinds
     parts: dict[str, Array]
     shapes: dict[str, sp.csc_matrix]
 
-    def fits(self, quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> bool:
+    def fits(self, quadratic: sp.csr_array, rows: sp.csr_array, kinds: Kinds) -> bool:
         """Whether another problem has everything in the same places."""
-        own = (*self.quadratic, *self.rows, self.free, self.equal, self.bounded)
-        other = (quadratic.indices, quadratic.indptr, rows.indices, rows.indptr, free, equal, bounded)
-        return all(map(np.array_equal, own, other))
+        own = (*self.quadratic, *self.rows, self.kinds.free, self.kinds.equal, self.kinds.bounded)
+        other = (quadratic.indices, quadratic.indptr, rows.indices, rows.indptr, kinds.free, kinds.equal, kinds.bounded)
+        return all(one is another or np.array_equal(one, another) for one, another in zip(own, other, strict=True))
 
     def matrices(self, quadratic: sp.csr_array, rows: sp.csr_array) -> dict[str, sp.csc_matrix]:
         """The matrices of a problem that fits."""
@@ -82,14 +90,15 @@ class SparseParts:
         return self.shapes
 
 
-def _find_parts(quadratic: sp.csr_array, rows: sp.csr_array, free: Array, equal: Array, bounded: Array) -> SparseParts:
-    columns = np.flatnonzero(free)
+def _find_parts(quadratic: sp.csr_array, rows: sp.csr_array, kinds: Kinds) -> SparseParts:
+    columns = np.flatnonzero(kinds.free)
     of_objective = take_rows(take_columns(_numbered(quadratic), columns), columns)
     of_rows = take_columns(_numbered(rows), columns)
-    chosen = {"P": of_objective, "A": take_rows(of_rows, np.flatnonzero(equal)), "G": take_rows(of_rows, np.flatnonzero(bounded))}
+    equal, bounded = np.flatnonzero(kinds.equal), np.flatnonzero(kinds.bounded)
+    chosen = {"P": of_objective, "A": take_rows(of_rows, equal), "G": take_rows(of_rows, bounded)}
     places = (quadratic.indices, quadratic.indptr), (rows.indices, rows.indptr)
     numbered = {name: sp.csc_matrix(part) for name, part in chosen.items()}
-    return SparseParts(*places, free, equal, bounded, {name: part.data for name, part in numbered.items()}, numbered)
+    return SparseParts(*places, kinds, {name: part.data for name, part in numbered.items()}, numbered)
 
 
 def _numbered(matrix: sp.csr_array) -> sp.csr_array:
@@ -108,9 +117,10 @@ class PiqpSession(EditedProgram):
 
     def solve(self, limits: Limits, start: Array | None = None, relax: bool = False) -> Solution:
         deadline = time.monotonic() + limits.seconds
+        kinds = self._kinds()
         with calling("PIQP"):
-            found = run_piqp(self._problem(), self._settings)
-        solution = self._solution(found)
+            found = run_piqp(self._problem(kinds), self._settings)
+        solution = self._solution(found, kinds)
         if solution.status is SolveStatus.FAILED:
             shown = diagnose(self._current(), replace(limits, seconds=deadline - time.monotonic()))
             return Solution(shown, None, f"{solution.message}, {shown.value}") if shown else solution
@@ -119,51 +129,48 @@ class PiqpSession(EditedProgram):
     def close(self) -> None:
         """Nothing is held between solves."""
 
-    def _solution(self, answer: dict[str, Array]) -> Solution:
+    def _solution(self, answer: dict[str, Array], kinds: Kinds) -> Solution:
         name, x = str(answer["status"]), self._lb.copy()
-        x[self._free()] = answer["x"]
+        x[kinds.free] = answer["x"]
         status = _STATUS.get(getattr(piqp, name), SolveStatus.FAILED)
         usable = status in (SolveStatus.OPTIMAL, SolveStatus.FAILED) and bool(np.isfinite(x).all())
         duals = np.zeros(self._row_lb.size)
-        equal, bounded = self._kinds()
-        duals[equal], duals[bounded] = answer["y"], answer["z"]
+        duals[kinds.equal], duals[kinds.bounded] = answer["y"], answer["z"]
         if status is not SolveStatus.OPTIMAL:
             return Solution(status, x if usable else None, name)
-        return Solution(status, x if usable else None, name, duals=duals, bound=told_bound(float(answer["dual"]) + self._constant()))
+        return Solution(status, x if usable else None, name, duals=duals, bound=told_bound(float(answer["dual"]) + self._constant(kinds)))
 
-    def _constant(self) -> float:
+    def _constant(self, kinds: Kinds) -> float:
         """What PIQP is not told of the objective: its constant, and what the columns without room add to it."""
-        free = self._free()
-        if free.all():
+        if kinds.free.all():
             return self._offset
-        held = np.where(free, 0.0, self._lb)
-        return self._offset + float(self._cost @ held + 0.5 * held @ (self._quadratic @ held))
+        held = np.where(kinds.free, 0.0, self._lb)
+        return self._offset + float(self._cost @ held + half_square(self._quadratic, held))
 
-    def _kinds(self) -> tuple[Array, Array]:
-        """Which rows are equalities, and which are other rows with a side."""
+    def _kinds(self) -> Kinds:
+        """Of columns and rows, as they are now."""
         equal = self._row_lb == self._row_ub
-        return equal, ~equal & (np.isfinite(self._row_lb) | np.isfinite(self._row_ub))
+        return Kinds(self._free(), equal, ~equal & (np.isfinite(self._row_lb) | np.isfinite(self._row_ub)))
 
     def _current(self) -> Program:
         rows = {"rows": self._rows, "row_lb": self._row_lb, "row_ub": self._row_ub, "row_names": None}
         return derive(self._program, cost=self._cost, lb=self._lb, ub=self._ub, **rows)
 
-    def _problem(self) -> dict[str, Any]:
+    def _problem(self, kinds: Kinds) -> dict[str, Any]:
         """What PIQP takes for min 1/2 x'Px + c'x, Ax = b, h_l <= Gx <= h_u, x_l <= x <= x_u on the columns that are free."""
-        equal, bounded = self._kinds()
-        free = self._free()
+        free, equal, bounded = kinds.free, kinds.equal, kinds.bounded
         held = np.where(free, 0.0, self._lb)
         is_shifted = bool(held.any())
-        at = self._rows @ held if is_shifted else np.zeros(self._row_lb.size)
+        at = times(self._rows, held) if is_shifted else np.zeros(self._row_lb.size)
         vectors = {
-            "c": (self._cost + self._quadratic @ held if is_shifted else self._cost)[free],
+            "c": (self._cost + times(self._quadratic, held) if is_shifted else self._cost)[free],
             "b": (self._row_lb - at)[equal],
             "h_l": (self._row_lb - at)[bounded],
             "h_u": (self._row_ub - at)[bounded],
             "x_l": self._lb[free],
             "x_u": self._ub[free],
         }
-        return vectors | (self._dense_matrices(equal, bounded, free) if self._is_dense() else self._sparse_matrices(equal, bounded, free))
+        return vectors | (self._dense_matrices(kinds) if self._is_dense() else self._sparse_matrices(kinds))
 
     def _free(self) -> Array:
         """Columns that may move; an interior point has no room in the others. All of them where none may."""
@@ -174,18 +181,19 @@ class PiqpSession(EditedProgram):
         nnz = self._quadratic.nnz + self._head.nnz + self._tail.nnz
         return is_dense(self._cost.size, self._row_lb.size, nnz) and "kkt_solver" not in self._settings
 
-    def _sparse_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, sp.csc_matrix]:
+    def _sparse_matrices(self, kinds: Kinds) -> dict[str, sp.csc_matrix]:
         quadratic, rows = self._quadratic, self._rows
-        if self._sparse is None or not self._sparse.fits(quadratic, rows, free, equal, bounded):
-            self._sparse = _find_parts(quadratic, rows, free, equal, bounded)
+        if self._sparse is None or not self._sparse.fits(quadratic, rows, kinds):
+            self._sparse = _find_parts(quadratic, rows, kinds)
         return self._sparse.matrices(quadratic, rows)
 
-    def _dense_matrices(self, equal: Array, bounded: Array, free: Array) -> dict[str, Array]:
+    def _dense_matrices(self, kinds: Kinds) -> dict[str, Array]:
+        free = kinds.free
         if self._dense is None or self._dense.head.shape[0] != self._head.shape[0] or not np.array_equal(self._dense.free, free):
             quadratic = self._quadratic.toarray()[np.ix_(free, free)]
             self._dense = DenseParts(free, np.asfortranarray(quadratic), self._head.toarray()[:, free])
         rows = np.concatenate([self._dense.head, self._tail.toarray()[:, free]])
-        return {"P": self._dense.quadratic, "A": np.asfortranarray(rows[equal]), "G": np.asfortranarray(rows[bounded])}
+        return {"P": self._dense.quadratic, "A": np.asfortranarray(rows[kinds.equal]), "G": np.asfortranarray(rows[kinds.bounded])}
 
     def set_quadratic(self, quadratic: sp.csr_array) -> None:
         super().set_quadratic(quadratic)

@@ -27,6 +27,7 @@ from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.verify import measure_host, predict
 from dcembed.program.derive import derive, keep_rows
 from problems import quiet
+from repetitions import repetitions
 
 SIZE = NUM_UNITS * NUM_HOURS
 
@@ -73,7 +74,7 @@ def test_every_row_with_a_large_coefficient_is_read():
 
 
 @pytest.mark.parametrize("writing", WRITINGS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(repetitions(1)))
 def test_a_few_steps_find_a_verified_point(writing, seed):
     instance = build_commitment(writing, seed)
     result = dcembed.solve(instance.program, instance.embeddings, options=quiet(max_starts=1, max_iterations=4))

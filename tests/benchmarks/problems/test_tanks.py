@@ -35,9 +35,9 @@ def test_what_is_simulated_keeps_all_rows_but_bounds(activation):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-def test_all_methods_of_the_study_agree(activation):
+def test_all_methods_of_the_study_agree(activation, tmp_path):
     pytest.importorskip("ipyopt")
-    from benchmarks.studies.control import FEASIBILITY_TOL, ratios, run_loop, show
+    from benchmarks.studies.control import FEASIBILITY_TOL, ratios, run_loop, show, write_tables
 
     records = run_loop(activation, 3)
     for record in records.values():
@@ -45,3 +45,8 @@ def test_all_methods_of_the_study_agree(activation):
         np.testing.assert_allclose(record.objectives, records["dcembed"].objectives, rtol=1e-4, atol=1e-4)
     assert show(activation, records).row_count == 3
     assert "processor median" in ratios(records, "Ipopt")
+    write_tables({activation: records}, tmp_path / "control.md")
+    text = (tmp_path / "control.md").read_text(encoding="utf-8")
+    assert f"## 3 solves in a row, {activation} network" in text
+    assert text.count("3 of 3") == 3
+    assert ratios(records, "Ipopt, near") in text

@@ -46,3 +46,29 @@ def test_continuous_columns_follow_and_slide_along_their_cost():
     assert np.allclose(kept[:, 1], kept[:, 0] - 2.0)
     assert np.allclose(kept[:, 2], np.maximum(3.0 - kept[:, 0], 0.0))
     assert {2.0, 4.0} <= set(kept[:, 0])
+
+
+def test_chains_are_the_same_with_the_zeros_of_the_rows_and_without(monkeypatch):
+    space, integers = open_terrain(*jobs_problem()).space, open_terrain(*jobs_problem()).integers
+    first = all_jobs(*jobs_problem())[0][10]
+    drawn = []
+    for most in (1_000_000, 0):
+        monkeypatch.setattr("dcembed.engine.moves.chains.MAX_DENSE", most)
+        chains = Chains(space)
+        assert (chains._dense_columns is None) == (most == 0)
+        drawn.append(chains.draw(np.tile(first, (200, 1)), integers, np.random.default_rng(0)))
+    assert np.array_equal(drawn[0][0], drawn[1][0])
+    assert np.array_equal(drawn[0][1], drawn[1][1])
+
+
+def test_chains_begin_at_points_that_a_solver_has_found():
+    """Which keep rows to its tolerance, and no better."""
+    terrain = open_terrain(*jobs_problem())
+    exact = all_jobs(*jobs_problem())[0][10]
+    found = exact + 1e-7 * (np.arange(exact.size) == 0)
+    whole, near, strict = (
+        chains.draw(np.tile(w, (400, 1)), terrain.integers, np.random.default_rng(0))[1].mean()
+        for chains, w in ((terrain.chains, exact), (terrain.chains, found), (Chains(terrain.space), found))
+    )
+    assert near == whole
+    assert strict < 0.5 * whole

@@ -169,3 +169,20 @@ def test_verified_points_are_the_best_that_differ():
     one, other = verified.pick_two(np.random.default_rng(0))
     assert one is not other
     assert known(terrain, jobs[0]).pick_two(np.random.default_rng(0)) is None
+
+
+def test_an_exchange_kicks_just_as_far_when_its_size_has_shrunk(monkeypatch):
+    """A search makes sizes finer where a neighbourhood was too large to be finished, which a descent always is."""
+    terrain = open_terrain(*jobs_problem())
+    jobs = all_jobs(*jobs_problem())[0]
+    far, kicked = [], exchange._kicked
+
+    def measured(terrain, w, *others):
+        result = kicked(terrain, w, *others)
+        far.append(np.abs(result - w).sum())
+        return result
+
+    monkeypatch.setattr(exchange, "_kicked", measured)
+    exchange.exchange(terrain, known(terrain, jobs[10]), 0.005, np.random.default_rng(0))
+    # One chain of two changes alone moves four integers by one.
+    assert max(far) > 8

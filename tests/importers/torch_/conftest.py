@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from functools import partial
 
 import pytest
 
@@ -20,11 +21,7 @@ def saved(tmp_path):
 
 @pytest.fixture
 def write(tmp_path):
-    def write(members, name="changed.pt2", **options):
-        path = tmp_path / name
-        with zipfile.ZipFile(path, "w", **options) as archive:
-            for member, content in members.items():
-                archive.writestr(member, content)
-        return path
+    pytest.importorskip("torch")
+    from importers.torch_.files import write_members
 
-    return write
+    return partial(write_members, tmp_path)

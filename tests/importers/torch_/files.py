@@ -71,3 +71,12 @@ def save_script(model, path):
 def members_of(path):
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write_members(folder, members, name="changed.pt2", **options):
+    """A file with these members."""
+    path = folder / name
+    with zipfile.ZipFile(path, "w", **options) as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    return path

@@ -14,15 +14,17 @@ from dcembed.arrays import Array
 from dcembed.bounds.hint import Hint
 from dcembed.crew.task import Shared
 from dcembed.embedded.point import Point, measure_point
-from dcembed.engine.columns.generator import Task, begin, hear, price, relax
+from dcembed.engine.columns.generator import MAX_POINTS, Task, begin, hear, price, relax
 from dcembed.engine.columns.integers import find_choices
 from dcembed.engine.columns.layout import Layout, lay_out
 from dcembed.engine.columns.pool import put_points
 from dcembed.engine.columns.recombination import Kind, recombine
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem
+from dcembed.engine.shelf import BlockPoints
 from dcembed.run.journal import Journal, Step
-from dcembed.run.starts import measure_start
+from dcembed.run.room import room_for
+from dcembed.run.starts import measure_start, with_predictions
 
 # Rounds of the first call at most, and those after which points are combined; with very many blocks, where that needs no solver, all.
 NUM_ROUNDS = 16
@@ -48,6 +50,7 @@ class Columns:
         self._state = begin(self._task)
         self._best: Point | None = None
         self._num_calls, self._num_steps = 0, 0
+        self._take_up()
         for w in starts:
             point = measure_start(problem.embedded, w)
             journal.offer(point)
@@ -61,18 +64,42 @@ class Columns:
 
     def hint(self) -> Hint:
         """What the linking rows are worth in the relaxed master, and the best points of blocks at these prices."""
-        layout, pool, exact = self._task.layout, self._state.pool, self._state.exact
+        layout, exact = self._task.layout, self._state.exact
         embedded, blocks = layout.embedded, layout.blocks
         prices = np.zeros(embedded.host.num_rows + embedded.restrictions.num_restrictions)
         prices[np.concatenate([blocks.linking_rows, embedded.host.num_rows + blocks.linking_restrictions])] = exact
-        order = np.lexsort((pool.value(exact), pool.block))
+        return Hint(prices, self._ranked(NUM_HINTS))
+
+    def put_away(self) -> None:
+        """Keep the points of all blocks, and their prices, for the next solve of a compiled problem."""
+        shelf, layout = self._task.problem.shelf, self._task.layout
+        if shelf is not None:
+            number = room_for(self._task.nothing.size, MAX_POINTS)
+            shelf.points = BlockPoints(layout.blocks, self._ranked(number), self._state.exact)
+
+    def _take_up(self) -> None:
+        """Begin with the points of the last solve that hold in their blocks now, and with its prices."""
+        shelf, layout = self._task.problem.shelf, self._task.layout
+        kept = None if shelf is None else shelf.points_of(layout.blocks)
+        if shelf is None or kept is None:
+            return
+        before = self._state.pool.size
+        for w in kept.points:
+            self._state = hear(self._task, self._state, with_predictions(layout.embedded, w))
+        self._state = replace(self._state, prices=kept.prices, exact=kept.prices)
+        shelf.num_points = self._state.pool.size - before
+
+    def _ranked(self, number: int) -> Array:
+        """Columns of the host with the best points of all blocks, with the second best, and so on: shape (number, n)."""
+        layout, pool = self._task.layout, self._state.pool
+        order = np.lexsort((pool.value(self._state.exact), pool.block))
         place = np.arange(order.size) - np.searchsorted(pool.block[order], pool.block[order])
         points = []
-        for rank in range(NUM_HINTS):
+        for rank in range(number):
             numbers = np.full(layout.num_blocks, -1, dtype=np.int64)
             numbers[pool.block[order[place == rank]]] = order[place == rank]
             points.append(put_points(layout, pool, numbers, self._task.nothing))
-        return Hint(prices, np.array(points))
+        return np.array(points)
 
     def next(self) -> Array | None:
         """A further start, by its kept columns; None where nothing is found."""

@@ -88,8 +88,9 @@ def _host_cost(layout: Layout, w: Array) -> Array:
 
 
 def _violation(layout: Layout, w: Array, rows: Array) -> Array:
-    host, inside = layout.embedded.host, layout.is_inside
-    violation = np.zeros(layout.num_blocks)
-    np.maximum.at(violation, layout.rows.block, rows)
-    np.maximum.at(violation, layout.blocks.block[inside], np.maximum(host.lb - w, w - host.ub)[inside])
+    """By how much the worst row or bound of each block is missed, shape (B,)."""
+    host, worst = layout.embedded.host, np.zeros((layout.num_blocks, layout.height))
+    worst[layout.rows.block, layout.rows.slot] = rows
+    outside = layout.take(np.maximum(host.lb - w, w - host.ub))
+    violation: Array = np.maximum(worst.max(axis=1, initial=0.0), outside.max(axis=1, initial=0.0))
     return violation

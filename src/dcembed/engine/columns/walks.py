@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.crew.crew import Crew
+from dcembed.crew.parts import share_out
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Here, Timer, Watch
 from dcembed.engine.columns.layout import Layout, lay_out
@@ -27,8 +28,8 @@ from dcembed.engine.problem import Problem
 NUM_STEPS, NUM_DRAWN = 8, 8
 # What drawn points that do not hold are charged for it, in relation to the values of blocks.
 CHARGE = 1e3
-# Blocks of a part: enough to keep a process busy for longer than it takes to tell it so.
-PART_BLOCKS = 400
+# Blocks of a part: enough to keep a process busy for longer than it takes to tell it so, and than what a part of any size takes.
+PART_BLOCKS = 1600
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def walk_blocks(crew: Crew, shared: Shared, layout: Layout, ways: Ways, timer: T
         return _walk(layout, Here(timer), ways)
     parts = [narrowed(shared.value, number) for number in range(num_parts)]
     tasks = [(number, _part_of(ways, part, number)) for number, part in enumerate(parts)]
-    found = crew.map(walk_part, shared, tasks, timer)
+    found = share_out(crew, walk_part, shared, tasks, timer)
     return joined([_widened(layout, part, pool) for part, pool in zip(parts, found, strict=True)], empty_pool(layout))
 
 

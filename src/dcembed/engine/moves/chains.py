@@ -13,24 +13,35 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.engine.scouting.sampling import ROW_TOL
 from dcembed.run.space import Space
 
 # Repairs of a chain at most.
 MAX_REPAIRS = 12
-# What a row may be off by and count as kept, in relation to max(1, |limit|), and how many columns are tried for a row before a chain is given up.
-ROW_TOL = 1e-9
+# How many columns are tried for a row before a chain is given up.
 NUM_TRIES = 2
 # How often a row is repaired by a column that no network depends on, where it has one.
 QUIET_SHARE = 0.7
 # Columns that are moved along their costs, one after the other, at most.
 MAX_SLIDING = 100
+# Rows of a host with at most so many entries, zeros included, are added as they are: to make a sparse matrix of every step takes longer.
+MAX_DENSE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """The rows of a host, as chains need them."""
+    """The rows of a host, as chains need them.
+
+    Parameters
+    ----------
+    space
+        Of the host.
+    tolerance
+        What a row may be off by and count as kept, in relation to max(1, |limit|): points that a solver has found are, and chains begin there.
+    """
 
     space: Space
+    tolerance: float = ROW_TOL
 
     @cached_property
     def _rows(self) -> sp.csr_array:
@@ -42,9 +53,14 @@ class Chains:
         return sp.csr_array(self._rows.T)
 
     @cached_property
+    def _dense_columns(self) -> Array | None:
+        """The same with their zeros, where they are few."""
+        return self._columns.toarray() if np.prod(self._columns.shape) <= MAX_DENSE else None
+
+    @cached_property
     def _sides(self) -> tuple[Array, Array]:
         host = self.space.host
-        lb, ub = (np.where(np.isfinite(side), ROW_TOL * np.maximum(1.0, np.abs(side)), 0.0) for side in (host.row_lb, host.row_ub))
+        lb, ub = (np.where(np.isfinite(side), self.tolerance * np.maximum(1.0, np.abs(side)), 0.0) for side in (host.row_lb, host.row_ub))
         return host.row_lb - lb, host.row_ub + ub
 
     @cached_property
@@ -119,14 +135,22 @@ class Chains:
         off = np.clip(activity[open_, row], host.row_lb[row], host.row_ub[row]) - activity[open_, row]
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(coefficient != 0, off / coefficient, 0.0)
-        whole = np.sign(step) * np.ceil(np.abs(step) - 1e-9)
+        whole = np.sign(step) * np.ceil(np.abs(step) - self.tolerance)
         step = np.where(host.integer[column], whole, step)
         value = w[open_, column]
         step = np.clip(value + step, box.lb[column], box.ub[column]) - value
         w[open_, column] += step
         moved[open_, column] = True
-        change = sp.csr_array((step, (np.arange(open_.size), column)), shape=(open_.size, w.shape[1]))
-        activity[open_] += (change @ self._columns).toarray()
+        activity[open_] += self._change(column, step)
+
+    def _change(self, column: Array, step: Array) -> Array:
+        """What a step of one column in each chain does to the rows, shape (k, m)."""
+        if self._dense_columns is not None:
+            changed: Array = step[:, None] * self._dense_columns[column]
+        else:
+            steps = sp.csr_array((step, (np.arange(step.size), column)), shape=(step.size, self._columns.shape[0]))
+            changed = (steps @ self._columns).toarray()
+        return changed
 
     def _pick(self, row: Array, moved: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         """A column of each row, at random, and its coefficient; zero where only columns that have moved were drawn."""

@@ -21,7 +21,7 @@ from dcembed.run.penalty import estimate_penalty
 
 NAME = "exchange"
 # Rounds of a descent, all kicks included, and rounds in a row that bring nothing before the next kick.
-NUM_ROUNDS, NUM_IDLE = 60, 1
+NUM_ROUNDS, NUM_IDLE = 120, 1
 # How often a kick goes out from where the last descent ended, rather than from the best.
 ONWARDS = 0.5
 # Chains in a round: so many for each integer, as far as so many numbers in columns and rows, and so many multiplications, allow.
@@ -30,16 +30,16 @@ CHAINS_EACH, MAX_CHAINS, MIN_CHAINS, MAX_ENTRIES, MAX_COST = 8, 512, 16, 200_000
 FIRMNESS = 100.0
 # What counts as better, in relation to max(1, |merit|).
 BETTER = 1e-9
-# Kicks have up to so many times the largest number of chains, in shares of their size.
-MOST_KICKS = 6
+# Chains of a kick at most: how far the next valley is differs from one to the other, so any number is as good as the next.
+MOST_KICKS = 7
 
 
 def exchange(terrain: Terrain, verified: Verified, size: float, rng: np.random.Generator) -> Suggestion | None:
-    """The best point of a descent with kicks, other than the one it began at."""
+    """The best point of a descent with kicks, other than the one it began at; kicks of all sizes are tried, whatever `size` says."""
     point, columns = verified.pick(rng), terrain.integers
     if point is None or columns.size < 2 or terrain.space.host.has_curves:
         return None
-    found = _descend(terrain, point, size, rng)
+    found = _descend(terrain, point, rng)
     if found is None:
         return None
     nothing = np.zeros(found.size, dtype=bool)
@@ -48,7 +48,7 @@ def exchange(terrain: Terrain, verified: Verified, size: float, rng: np.random.G
     )
 
 
-def _descend(terrain: Terrain, point: Point, size: float, rng: np.random.Generator) -> Array | None:
+def _descend(terrain: Terrain, point: Point, rng: np.random.Generator) -> Array | None:
     penalty = FIRMNESS * (terrain.problem.options.initial_penalty or estimate_penalty(terrain.problem.embedded, point))
     base, best_merit = point.w, np.inf
     best: Array | None = None
@@ -58,7 +58,7 @@ def _descend(terrain: Terrain, point: Point, size: float, rng: np.random.Generat
             break
         if num_idle >= NUM_IDLE:
             origin = base if best is None or rng.random() < ONWARDS else best
-            base, merit, num_idle = _kicked(terrain, origin, size, rng), np.inf, 0
+            base, merit, num_idle = _kicked(terrain, origin, rng), np.inf, 0
         tried = _tried(terrain, base, rng)
         if tried is None:
             num_idle += 1
@@ -74,9 +74,9 @@ def _descend(terrain: Terrain, point: Point, size: float, rng: np.random.Generat
     return best
 
 
-def _kicked(terrain: Terrain, w: Array, size: float, rng: np.random.Generator) -> Array:
+def _kicked(terrain: Terrain, w: Array, rng: np.random.Generator) -> Array:
     """A point some chains away; the same where none was found."""
-    for _ in range(int(rng.integers(1, 2 + int(MOST_KICKS * size)))):
+    for _ in range(int(rng.integers(1, 1 + MOST_KICKS))):
         drawn, holds = terrain.chains.draw(np.tile(w, (MIN_CHAINS, 1)), terrain.integers, rng)
         kept = np.flatnonzero(holds)
         w = drawn[kept[int(rng.integers(kept.size))]] if kept.size else w
@@ -90,7 +90,7 @@ def _tried(terrain: Terrain, w: Array, rng: np.random.Generator) -> Points | Non
     again = rng.random(holds.size) < 0.5
     twice, still = terrain.chains.draw(drawn[again & holds], terrain.integers, rng)
     kept = np.vstack([drawn[holds], twice[still]])
-    kept = kept[rows_hold(terrain.space, kept)] if kept.size else kept
+    kept = kept[rows_hold(terrain.space, kept, terrain.chains.tolerance)] if kept.size else kept
     return score_points(terrain.space, terrain.open, terrain.chains.slide(np.unique(kept, axis=0))) if kept.size else None
 
 

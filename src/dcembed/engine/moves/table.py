@@ -25,7 +25,7 @@ MOVES: dict[str, Move] = {
 # With which each begins: kicks in ranges, neighbourhoods in shares of the integers, mirrored inputs in shares of all.
 SIZES = {exchange.NAME: 0.5, perturbation.NAME: 0.1, crossover.NAME: 0.5, blocks.NAME: 0.3, relaxation.NAME: 0.3, opposite.NAME: 0.5}
 # What it takes to make a start, in steps, where that is more than one.
-EFFORTS = {exchange.NAME: 6.0, relaxation.NAME: 2.0, "scout": 2.0, "columns": 3.0}
+EFFORTS = {relaxation.NAME: 2.0, "scout": 2.0, "columns": 3.0}
 # Moves that open integers, and those of continuous inputs.
 OF_INTEGERS, OF_INPUTS = (exchange.NAME, blocks.NAME, relaxation.NAME), (opposite.NAME,)
 

@@ -61,7 +61,7 @@ class Terrain:
     @cached_property
     def chains(self) -> Chains:
         """Changes of integers that keep the rows."""
-        return Chains(self.space)
+        return Chains(self.space, self.problem.options.feasibility_tol)
 
     @cached_property
     def open(self) -> Open:

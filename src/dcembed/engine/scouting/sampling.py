@@ -157,20 +157,20 @@ def _change_integers(space: Space, w: Array, rng: np.random.Generator) -> Array:
     return np.where(holds[:, None], changed, w)
 
 
-def rows_hold(space: Space, w: Array) -> Array:
-    """At which points all rows, bounds and indicators of the host hold."""
+def rows_hold(space: Space, w: Array, tolerance: float = ROW_TOL) -> Array:
+    """At which points all rows, bounds and indicators of the host hold, to a tolerance in relation to max(1, |limit|)."""
     host, indicators = space.host, space.host.indicator_rows
     on = np.round(w[:, indicators.column]) == indicators.value
     parts = (
-        _inside((host.rows @ w.T).T, host.row_lb, host.row_ub),
-        _inside(w, host.lb, host.ub)[:, host.integer],
-        ~on | _inside((indicators.matrix @ w.T).T, indicators.lb, indicators.ub),
+        _inside((host.rows @ w.T).T, host.row_lb, host.row_ub, tolerance),
+        _inside(w, host.lb, host.ub, tolerance)[:, host.integer],
+        ~on | _inside((indicators.matrix @ w.T).T, indicators.lb, indicators.ub, tolerance),
     )
     return np.asarray(np.hstack(parts).all(axis=1))
 
 
-def _inside(value: Array, lb: Array, ub: Array) -> Array:
-    low, high = lb - ROW_TOL * np.maximum(1.0, np.abs(lb)), ub + ROW_TOL * np.maximum(1.0, np.abs(ub))
+def _inside(value: Array, lb: Array, ub: Array, tolerance: float) -> Array:
+    low, high = lb - tolerance * np.maximum(1.0, np.abs(lb)), ub + tolerance * np.maximum(1.0, np.abs(ub))
     # An infinite limit is no limit, whatever is added to it.
     return (value >= np.where(np.isfinite(lb), low, lb)) & (value <= np.where(np.isfinite(ub), high, ub))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.crew.crew import Crew
+from dcembed.crew.parts import share_out
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Timer, Watch
 from dcembed.embedded.points import Points, evaluation_cost, join_points
@@ -38,7 +39,7 @@ def descend_in_parts(crew: Crew, shared: Shared, pool: Pool, w: Array, penalty: 
     is_small = sum(group.size for group in pool.groups) <= MAX_POOL_ENTRIES
     cuts = [slice(first, first + rows) for first in range(0, w.shape[0], rows)] if is_small else [slice(None)]
     parts = [(pool, w[cut], penalty[cut], num_steps) for cut in cuts]
-    return np.vstack(crew.map(descend_part, shared, parts, timer))
+    return np.vstack(share_out(crew, descend_part, shared, parts, timer))
 
 
 def score_in_parts(crew: Crew, shared: Shared, w: Array, timer: Timer) -> Points:
@@ -47,7 +48,7 @@ def score_in_parts(crew: Crew, shared: Shared, w: Array, timer: Timer) -> Points
     rows = max(1, int(np.ceil(SCORE_COST / max(1, evaluation_cost(problem.embedded)))))
     if w.shape[0] <= rows or w.size > MAX_SCORED_ENTRIES:
         return score_points(*_ground(problem), w)
-    return join_points(crew.map(score_part, shared, [(w[first : first + rows],) for first in range(0, w.shape[0], rows)], timer))
+    return join_points(share_out(crew, score_part, shared, [(w[first : first + rows],) for first in range(0, w.shape[0], rows)], timer))
 
 
 def score_part(problem: Problem, watch: Watch, w: Array) -> Points:

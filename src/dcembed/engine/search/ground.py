@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.crew.task import Shared
 from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.moves.chooser import Chooser
@@ -82,7 +83,10 @@ def open_search(problem: Problem, journal: Journal) -> Iterator[Search]:
     with kept_session(problem, "host", solver, lambda: LastingSession(embedded.open_host, solver)) as session, closing(scout):
         session.set_cost(embedded.host.cost, embedded.host.offset)
         host = HostProblem(embedded, problem.box, session)
-        yield Search(shared, journal, host, scout, terrain, given, open_columns(shared, journal, given))
+        columns = open_columns(shared, journal, given)
+        yield Search(shared, journal, host, scout, terrain, given, columns)
+        if columns is not None:
+            columns.put_away()
 
 
 def _for_corners(problem: Problem, journal: Journal) -> Solver:
@@ -91,5 +95,7 @@ def _for_corners(problem: Problem, journal: Journal) -> Solver:
 
 
 def choose_among(here: Search) -> Chooser:
-    """The kinds of starts among which a search chooses that has stalled."""
+    """The kinds of starts among which a search chooses that has stalled; one that makes its starts in one pass never does."""
+    if not here.probes:
+        return Chooser(())
     return open_chooser(here.terrain, ("scout",) if here.columns is None else ("scout", "columns"))

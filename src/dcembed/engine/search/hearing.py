@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from dcembed.copies import replace
 from dcembed.engine.moves.chooser import Chooser, resized
 from dcembed.engine.moves.narrowing import seen_from_outside
 from dcembed.engine.moves.table import MOVES
@@ -29,7 +28,7 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
     """The progress after a start, new or taken up again, has ended."""
     problem, earlier, steps = here.problem, progress.outcomes, order.steps
     is_new, num_steps = steps.start == len(earlier), steps.number - steps.taken
-    chooser = _chooser(here, progress, order, outcome, num_steps)
+    chooser = _chooser(here, progress, order, outcome, num_steps) if here.probes else progress.chooser
     if order.box is not None:
         outcome = seen_from_outside(outcome)
     if not is_new:
@@ -47,7 +46,8 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
         outcomes=remembered((*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])),
         patience=patience,
         num_others=progress.num_others + 1 if is_new else 0,
-        verified=progress.verified.heard(here.terrain.space, outcome.best),
+        # Moves begin at these, and only a search that leaves its starts makes any.
+        verified=progress.verified.heard(here.terrain.space, outcome.best) if here.probes else progress.verified,
         chooser=chooser,
         is_stalled=progress.is_stalled or (len(earlier) + is_new > here.num_first and _is_stalled(here, patience)),
     )

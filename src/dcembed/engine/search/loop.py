@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from dcembed.copies import replace
 from dcembed.engine.problem import Problem
 from dcembed.engine.search.ending import Ending, find_ending
 from dcembed.engine.search.ground import Search, choose_among, open_search

@@ -5,8 +5,9 @@ Work is counted in steps and starts, not in seconds: the same seed gives the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 
 # Starts in a row that may bring nothing better, and how many times the work that it took to find the best may.
@@ -58,8 +59,10 @@ def heard(patience: Patience, end: Point, best: Point | None, num_steps: int, ob
     after = replace(patience, num_starts=patience.num_starts + is_new, work=patience.work + num_steps + is_new)
     if best is not None:
         is_better = best.objective < patience.objective - objective_tol * max(1.0, abs(best.objective))
-        found = replace(after, objective=best.objective, violation=0.0)
+        objective, violation = best.objective, 0.0
     else:
         is_better = end.violation < LESS_VIOLATED * patience.violation
-        found = replace(after, violation=end.violation)
-    return replace(found, best_start=after.num_starts - 1, best_work=after.work) if is_better else after
+        objective, violation = after.objective, end.violation
+    if not is_better:
+        return after
+    return replace(after, objective=objective, violation=violation, best_start=after.num_starts - 1, best_work=after.work)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Chooser
 from dcembed.engine.moves.table import MOVES

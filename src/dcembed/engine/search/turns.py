@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.chooser import Kind
 from dcembed.engine.moves.suggestion import Suggestion

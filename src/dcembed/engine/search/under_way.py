@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from dcembed.crew.crew import Errand, is_accident
+from dcembed.copies import replace
+from dcembed.crew.crew import GRACE_SECONDS, POLL_SECONDS, Errand, is_accident
 from dcembed.crew.task import Missing, Shared
 from dcembed.embedded.point import measure_point
 from dcembed.engine.outcome import Outcome
@@ -22,9 +23,6 @@ from dcembed.run.journal import Journal
 
 # How often a start is sent out at most, if the process that makes it dies.
 MAX_TRIES = 3
-POLL_SECONDS = 0.02
-# What is asked for when the run must end has so many seconds to answer.
-GRACE_SECONDS = 0.4
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.engine.outcome import best_of
 from dcembed.engine.problem import Problem

@@ -8,10 +8,9 @@ in a row: there are kinks, and what is left is for a model that knows them.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from dcembed.copies import replace
 from dcembed.embedded.point import Point
 from dcembed.engine.outcome import Walk
 from dcembed.engine.problem import Problem
@@ -21,7 +20,7 @@ from dcembed.engine.tangent.settled import Look, look
 from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
 from dcembed.engine.tangent.step import try_step
 from dcembed.engine.tangent.tried import Tried
-from dcembed.engine.workshop import Workshop, open_workshop
+from dcembed.engine.workshop import Workshop, open_part
 from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.solvers.base import SolveStatus
@@ -41,7 +40,7 @@ MAX_REJECTED_CURVED = 8
 def run_tangents(problem: Problem, workshop: Workshop, start: Point, radius: float = np.inf) -> Walk:
     """Walk from a point, with its integers held and a first box no larger than `radius`, until the tangents promise nothing they keep."""
     held, is_given = tangent_problem(problem, start.w), workshop.steps.number == 0 or workshop.steps.is_on_foot
-    with open_workshop(held, workshop.journal, workshop.steps) as own:
+    with open_part(held, workshop) as own:
         return _walk(held, own, begin(held, start, radius, is_given))
 
 

@@ -10,13 +10,15 @@ An earlier tangent of a restriction is one more row on the same slack. Only the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.embedded_program import EmbeddedProgram, Restrictions
 from dcembed.embedded.epigraph import Epigraph
 from dcembed.engine.cuts import CutPool
@@ -56,10 +58,14 @@ class TangentModel:
 
 
 def build_excess(embedded: EmbeddedProgram) -> Epigraph:
-    """One column: by how much the model of the objective lies above the current tangent."""
+    """One column: by how much the model of the objective lies above the current tangent. It follows from the structure alone."""
+    if (known := embedded.drawer.get(build_excess)) is not None:
+        return cast(Epigraph, known)
     size, empty = embedded.restrictions.num_restrictions + 1, np.zeros(0)
     kept = from_entries(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.ones(1), (size, 1))
-    return Epigraph(np.zeros(1), empty_rows(0, embedded.host.num_columns), empty_rows(0, 1), empty, kept)
+    excess = Epigraph(np.zeros(1), empty_rows(0, embedded.host.num_columns), empty_rows(0, 1), empty, kept)
+    embedded.drawer[build_excess] = excess
+    return excess
 
 
 def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant, ...]:
@@ -70,7 +76,7 @@ def remember(earlier: Sequence[Majorant], tangents: Majorant) -> tuple[Majorant,
 def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Restrictions, w: Array, box: Box) -> TangentModel:
     """The model around w: the current tangents, and what lies above them somewhere in the box."""
     size, n = current.slope.shape
-    if not earlier or size > MAX_RESTRICTIONS + 1:
+    if not earlier or size > MAX_RESTRICTIONS + 1 or not _can_tell(earlier, current, restrictions):
         return TangentModel(current, np.zeros(0, dtype=np.int64), empty_rows(0, n), np.zeros(0))
     number = len(earlier)
     slope, constant = reduce(above, [old.slope for old in earlier]), np.concatenate([old.constant for old in earlier])
@@ -87,6 +93,13 @@ def build_model(earlier: Sequence[Majorant], current: Majorant, restrictions: Re
     at = np.concatenate([of_objective, of_restriction])
     rhs = np.concatenate([current.constant[:1], restrictions.rhs])
     return TangentModel(current, at % size, rows, (constant - lowered)[at] - rhs[at % size])
+
+
+def _can_tell(earlier: Sequence[Majorant], current: Majorant, restrictions: Restrictions) -> bool:
+    """Whether something is measured of which several tangents may be used: an objective with networks, or a restriction that is no equality."""
+    if 2 * restrictions.sides[0].size < restrictions.num_restrictions:
+        return True
+    return any(tangents.slope.indptr[1] > 0 for tangents in (*earlier, current))
 
 
 def earlier_rows(model: TangentModel, restrictions: Restrictions, box: Box, num_made: int) -> CutPool:

@@ -18,7 +18,7 @@ from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.master import uses_slack
 from dcembed.run.penalty import MAX_PENALTY_RATIO, Penalty
 from dcembed.solvers.base import Solution
-from dcembed.sparse import dense_row, row_numbers
+from dcembed.sparse import compressed, dense_row, times
 
 # Masters whose multipliers count, and how far above them the penalty is.
 NUM_REMEMBERED, HEADROOM = 4, 2.0
@@ -26,25 +26,33 @@ NUM_REMEMBERED, HEADROOM = 4, 2.0
 MAX_GROWTH = 10.0
 
 
-def scaled_penalty(problem: Problem, w: Array, slope: sp.csr_array, multipliers: Sequence[float]) -> Penalty:
-    """The penalty at w, where the networks have this slope and the last masters had these largest multipliers."""
-    least = least_penalty(problem, w, slope)
+def scaled_penalty(problem: Problem, w: Array, slope: sp.csr_array, rows: sp.csr_array, multipliers: Sequence[float]) -> Penalty:
+    """The penalty at w, where the networks have this slope, the restrictions these gradients, and the last masters had these largest multipliers."""
+    least = least_penalty(problem, w, slope, rows)
     limit = problem.options.max_penalty or MAX_PENALTY_RATIO * least
     value = max(HEADROOM * max(multipliers, default=0.0), least)
     return Penalty(min(value, limit), problem.options.penalty_growth, limit)
 
 
-def least_penalty(problem: Problem, w: Array, slope: sp.csr_array) -> float:
+def least_penalty(problem: Problem, w: Array, slope: sp.csr_array, rows: sp.csr_array) -> float:
     """The median over the neural rows of |gradient of the objective| / |gradient of the row| on the columns of the row."""
     if problem.options.initial_penalty is not None:
         return problem.options.initial_penalty
-    rows = problem.embedded.gradients(slope)
     objective = problem.embedded.host.gradient(w) + dense_row(slope, 0)
-    row_of = row_numbers(rows)
-    size = np.bincount(row_of, rows.data**2, minlength=rows.shape[0])
-    change = np.bincount(row_of, (rows.data != 0) * objective[rows.indices] ** 2, minlength=rows.shape[0])
+    size = times(_with(rows, rows.data**2), np.ones(w.size))
+    change = times(_with(rows, (rows.data != 0).astype(np.float64)), objective**2)
     known = (size > 0) & (change > 0) & np.isfinite(problem.embedded.restrictions.rhs)
-    return float(np.median(np.sqrt(change[known] / size[known]))) if known.any() else 1.0
+    return _median(np.sqrt(change[known] / size[known])) if known.any() else 1.0
+
+
+def _with(matrix: sp.csr_array, data: Array) -> sp.csr_array:
+    return compressed(data, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def _median(values: Array) -> float:
+    """As numpy has it, whose checks take longer than to sort a few hundred numbers."""
+    ordered, middle = np.sort(values), values.size // 2
+    return float(ordered[middle]) if values.size % 2 else float(ordered[middle - 1] + ordered[middle]) / 2.0
 
 
 def largest_multiplier(problem: Problem, solution: Solution, rows: CutPool, penalty: float) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.curvature import has_curvature
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.held import hold_integers
@@ -18,8 +17,9 @@ from dcembed.program.tightening import Box
 
 def tangent_problem(problem: Problem, w: Array) -> Problem:
     """The problem with the integers of `w` held, in a solver that is made for what is left."""
-    embedded, integer = hold_integers(problem.embedded, w), problem.embedded.integer
-    box = Box(np.where(integer, w, problem.box.lb), np.where(integer, w, problem.box.ub))
+    embedded, integer, box = hold_integers(problem.embedded, w), problem.embedded.integer, problem.box
+    if embedded is not problem.embedded:
+        box = Box(np.where(integer, w, box.lb), np.where(integer, w, box.ub))
     subproblem = Subproblem(embedded, build_excess(embedded))
     solver = solver_for(problem, _class_with_curvature(embedded))
     return replace(problem, embedded=embedded, subproblem=subproblem, box=box, solver=solver)

@@ -18,7 +18,7 @@ from dcembed.embedded.point import Point
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.curvature import row_multipliers
 from dcembed.engine.tangent.tried import Tried
-from dcembed.sparse import subtract
+from dcembed.sparse import subtract, times, transposed_times
 
 # Earlier tangents are in a solution where their multipliers are more than this share of the largest of all.
 SMALL_SHARE = 1e-6
@@ -74,9 +74,9 @@ def _left_to_gain(tried: Tried, candidate: Point, slope: sp.csr_array, weights: 
     The master has made its own gradient vanish at the solution, so what is left is where the networks differ from their model.
     """
     model, step = tried.model.current, candidate.w - tried.state.point.w
-    left: Array = subtract(slope, model.slope).T @ weights
+    left = transposed_times(subtract(slope, model.slope), weights)
     if model.bend is not None:
-        left = left - model.bend.matrix @ step
+        left = left - times(model.bend.matrix, step)
     return float(np.abs(left) @ np.abs(step))
 
 
@@ -85,5 +85,5 @@ def _is_at_kink(problem: Problem, candidate: Point, slope: sp.csr_array, weights
     embedded = problem.embedded
     if all(not measured.network.is_piecewise_linear for measured in embedded.networks):
         return False
-    beyond = subtract(slope, slopes(embedded, candidate.w, on_at_kinks=False)).T @ weights
+    beyond = transposed_times(subtract(slope, slopes(embedded, candidate.w, on_at_kinks=False)), weights)
     return bool(np.abs(beyond).max(initial=0.0) > most)

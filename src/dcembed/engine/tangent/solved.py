@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from dcembed.copies import replace
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point
 from dcembed.engine.cuts import CutPool
@@ -21,6 +22,7 @@ from dcembed.engine.tangent.state import State
 from dcembed.engine.workshop import Workshop
 from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Solution
+from dcembed.sparse import times
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +42,9 @@ class Solved:
 def solve_around(problem: Problem, workshop: Workshop, state: State) -> Solved:
     """Linearize the networks at the point, with their curvature if they have any, and solve the master in the box."""
     slope = slopes(problem.embedded, state.point.w) if state.slope is None else state.slope
-    penalty = scaled_penalty(problem, state.point.w, slope, state.multipliers)
-    tangents = _tangents(state.point, slope, bend(problem.embedded, state.point.w, state.row_multipliers))
+    gradients = problem.embedded.gradients(slope)
+    penalty = scaled_penalty(problem, state.point.w, slope, gradients, state.multipliers)
+    tangents = _tangents(state.point, slope, gradients, bend(problem.embedded, state.point.w, state.row_multipliers))
     model = build_model(state.tangents, tangents, problem.embedded.restrictions, state.point.w, state.region.box)
     solution, rows = solve_master(problem, workshop, state, model, penalty)
     is_funnelled = tangents.bend is not None and needs_funnel(problem.embedded)
@@ -60,9 +63,9 @@ def solve_around(problem: Problem, workshop: Workshop, state: State) -> Solved:
     return Solved(model, solution, penalty, known, is_funnelled)
 
 
-def _tangents(point: Point, slope: sp.csr_array, curve: Bend | None) -> Majorant:
+def _tangents(point: Point, slope: sp.csr_array, gradients: sp.csr_array, curve: Bend | None) -> Majorant:
     """The tangents of all measurements at a point, and how their weighted sum curves away from them."""
-    return Majorant(slope, point.neural - slope @ point.w, None, curve)
+    return Majorant(slope, point.neural - times(slope, point.w), None, curve, gradients)
 
 
 def _promises(problem: Problem, state: State, tangents: Majorant, solution: Solution, penalty: Penalty) -> bool:
