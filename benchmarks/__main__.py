@@ -10,18 +10,21 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.harness.records import RESULTS
+from benchmarks.harness.records import REPORTED, RESULTS
 from benchmarks.harness.sweep import drop_unavailable, plan, run_sweep, say_what_is_left_out
 from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.sizes import SizeError
 
 HORIZON = 180.0
+# The second after which an exact encoding that is still at its start is ended, in runs that are longer.
+STALL = 30.0
 # The short run: everything once, in less than twenty minutes on two cores.
-SHORT = {"time_limit": 30.0, "preparation_limit": 20.0, "trials": [0]}
+SHORT = {"time_limit": 20.0, "preparation_limit": 20.0, "trials": [0], "stall": 10.0}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.verb == "report":
         from benchmarks.report.report import write_report
 
-        path = write_report(chosen.records, chosen.to or chosen.records.parent, chosen.time_limit)
+        path = write_report(chosen.records, chosen.to or chosen.records[0].parent, chosen.time_limit)
         console.print(f"wrote {os.path.relpath(path)}")
         return 0
     return run(chosen, parser, console)
@@ -57,7 +60,8 @@ def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Co
     except SizeError as error:
         parser.error(str(error))
     with _executor(chosen.dask) as executor:
-        run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed, executor)
+        stall = chosen.stall if chosen.stall is not None else SHORT["stall"] if chosen.short else STALL
+        run_sweep(jobs, chosen.records, _command(chosen), console, chosen.jobs, preparation, chosen.retry_failed, executor, stall or np.inf)
     return 0
 
 
@@ -85,6 +89,12 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument(
         "--preparation-limit", type=float, metavar="SECONDS", help="for what comes before a method's clock; twice the time limit by default"
     )
+    sweep.add_argument(
+        "--stall",
+        type=float,
+        metavar="SECONDS",
+        help=f"end an exact encoding that is still at its start then; {STALL:g} by default, {SHORT['stall']:g} in the short run, 0 for never",
+    )
     sweep.add_argument("--jobs", type=int, default=1, metavar="NUMBER", help="runs at a time, each on one thread; 1 by default")
     sweep.add_argument(
         "--dask", metavar="ADDRESS", help="hand the runs to a Dask cluster, such as tcp://scheduler:8786; on this machine by default"
@@ -93,11 +103,23 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument("--retry-failed", action="store_true", help="run again what crashed or was killed")
     page = verbs.add_parser("report", help="write the tables and pictures of what has been run")
     page.add_argument("--to", type=Path, metavar="FOLDER", help="where to write; beside the records by default")
-    page.add_argument("--time-limit", type=float, metavar="SECONDS", help="which runs to compare; those with the most records by default")
-    for verb in (sweep, page):
-        verb.add_argument(
-            "--records", type=Path, default=RESULTS / "records.csv", metavar="FILE", help="benchmarks/results/records.csv by default"
-        )
+    page.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="which runs to compare; the longest that half of all have been made with by default",
+    )
+    page.add_argument(
+        "--records",
+        type=Path,
+        nargs="+",
+        default=list(REPORTED),
+        metavar="FILE",
+        help="records.csv of benchmarks/results and of horizon and small in it by default, as far as they are there",
+    )
+    sweep.add_argument(
+        "--records", type=Path, default=RESULTS / "records.csv", metavar="FILE", help="benchmarks/results/records.csv by default"
+    )
     verbs.add_parser("list", help="show experiments, sizes and methods")
     return parser
 
@@ -119,7 +141,7 @@ def show(console: Console) -> None:
 def _command(chosen: argparse.Namespace) -> str:
     """The command without its paths."""
     parts = ["python -m benchmarks run", *chosen.experiments]
-    for name in ("methods", "sizes", "trials", "time_limit", "preparation_limit"):
+    for name in ("methods", "sizes", "trials", "time_limit", "preparation_limit", "stall"):
         value = getattr(chosen, name)
         if value is not None:
             shown = " ".join(map(str, value)) if isinstance(value, list) else f"{value:g}"

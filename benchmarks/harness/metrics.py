@@ -34,6 +34,17 @@ def _counts(record: Record, seconds: float) -> bool:
     return seconds <= record.time_limit + STOPPING_SECONDS
 
 
+def cut(record: Record, seconds: float) -> Record:
+    """The run as it stood at an earlier second, as if that had been its limit; points that came later are not known yet.
+
+    A method that knows its limit may spend a shorter one in another way, and a solver that is stopped hands over what it has: a run with
+    that limit can be a little better than this.
+    """
+    if seconds >= record.time_limit:
+        return record
+    return replace(record, time_limit=seconds, trace=tuple(point for point in record.trace if point[0] <= seconds))
+
+
 def best_at(record: Record, times: np.ndarray) -> np.ndarray:
     """The best objective known at each time; infinite before there is one."""
     trace = known_trace(record)
@@ -81,26 +92,28 @@ def primal_integral(trace: Trace, initial: float, reference: float, horizon: flo
 
 
 def npi(record: Record, reference: float) -> float | None:
-    """NPI of a run; None if nothing is known about it (licence) or its instance."""
+    """NPI of a run over its time limit; None if nothing is known about it (licence) or its instance.
+
+    What a run had when it ended, by itself or because it was stopped at its start, counts to its limit.
+    """
     if record.initial_objective is None or record.status == "licence":
         return None
     return primal_integral(known_trace(record), record.initial_objective, reference, record.time_limit)
 
 
 def with_starts(records: list[Record]) -> list[Record]:
-    """The same records; those of processes that died get J_0 and the start from other runs on their instance.
+    """The same records; those of processes that were ended get J_0, the start and the optimum from other runs on their instance.
 
     A run that was killed delivered nothing: it counts as one that stayed at the start.
     """
     known = {record.instance: record for record in records if record.initial_objective is not None}
+    optima = {record.instance: record.optimum for record in records if record.optimum is not None}
     filled = []
     for record in records:
         other = known.get(record.instance)
         if record.initial_objective is None and other is not None:
-            record = replace(
-                record, initial_objective=other.initial_objective, start_objective=other.start_objective, optimum=other.optimum
-            )
-        filled.append(record)
+            record = replace(record, initial_objective=other.initial_objective, start_objective=other.start_objective)
+        filled.append(record if record.optimum is not None else replace(record, optimum=optima.get(record.instance)))
     return filled
 
 
@@ -119,6 +132,12 @@ def final_objective(record: Record) -> float | None:
     """The best objective within the time limit, the start included."""
     trace = known_trace(record)
     return trace[-1][1] if trace else None
+
+
+def processors(record: Record) -> float | None:
+    """How many processors a run has kept busy on average, its preparation included; None where that was not measured."""
+    seconds = (record.seconds or 0.0) + (record.preparation_seconds or 0.0)
+    return record.processor_seconds / seconds if record.processor_seconds is not None and seconds > 0 else None
 
 
 def optimality_gap(record: Record) -> float | None:

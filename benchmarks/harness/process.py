@@ -47,10 +47,27 @@ class Report:
     seconds: float
 
 
-def run_apart(
-    function: Callable[[Any, Callable[[], None]], Any], argument: Any, limit: float, stop: threading.Event | None = None
-) -> Report:
-    """Call function(argument, done) in a fresh process; `done()` marks the end of what is measured.
+@dataclass(frozen=True)
+class Line:
+    """What a function in a process of its own says before it answers: `send` takes a word and a value. Nobody hears it by default."""
+
+    send: Callable[[str, Any], None] = lambda word, value: None
+
+    def done(self) -> None:
+        """The end of what is measured."""
+        self.send("memory", peak_memory())
+
+    def promise(self, answer: Any, seconds: float) -> None:
+        """This is the answer, and the end of the process, unless more is heard of it within so many seconds."""
+        self.send("promise", (answer, seconds))
+
+    def go_on(self) -> None:
+        """What was promised does not count any more."""
+        self.send("more", None)
+
+
+def run_apart(function: Callable[[Any, Line], Any], argument: Any, limit: float, stop: threading.Event | None = None) -> Report:
+    """Call function(argument, line) in a fresh process; `line.done()` marks the end of what is measured.
 
     Parameters
     ----------
@@ -91,12 +108,18 @@ def _allow_children() -> None:
 def _wait(process, connection: Connection, deadline: float, stop: threading.Event) -> tuple[float, list[tuple[str, Any]]]:
     """Messages of the process until its last one, its end or the deadline, and the most memory that was seen on the way."""
     memory, messages, measuring = 0.0, [], True
+    promised, due = None, deadline
     while time.monotonic() < deadline and not stop.is_set():
+        if time.monotonic() >= due:
+            messages.append(("answer", promised))
+            break
         try:
             if connection.poll(POLL_SECONDS):
-                messages.append(connection.recv())
-                measuring = False
-                if messages[-1][0] != "memory":
+                word, value = connection.recv()
+                messages.append((word, value))
+                promised, due = (value[0], time.monotonic() + value[1]) if word == "promise" else (None, deadline)
+                measuring = measuring and word != "memory"
+                if word in ("answer", "error"):
                     break
         except (EOFError, OSError):
             break
@@ -120,23 +143,25 @@ def _child(function: Callable, argument: Any, connection: Connection) -> None:
     # What methods print belongs to nobody here.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stdout.fileno(), 1)
-    is_done = False
+    lock, said = threading.Lock(), set()
 
-    def done() -> None:
-        nonlocal is_done
-        if not is_done:
-            connection.send(("memory", peak_memory()))
-        is_done = True
+    def send(word: str, value: Any) -> None:
+        # The end of what is measured is said once; solvers may speak in threads of their own.
+        with lock:
+            if word not in said or word != "memory":
+                connection.send((word, value))
+            said.add(word)
 
+    line = Line(send)
     try:
-        answer = ("answer", function(argument, done))
+        answer = ("answer", function(argument, line))
     except BaseException as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         answer = ("error", f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})".replace("\n", " "))
     # Nobody listens any more if the harness has been ended.
     with contextlib.suppress(BrokenPipeError):
-        done()
-        connection.send(answer)
+        line.done()
+        line.send(*answer)
         connection.close()
 
 

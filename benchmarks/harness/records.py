@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent.parent / "results"
+# The files that the committed report is made of.
+REPORTED = (RESULTS / "records.csv", RESULTS / "horizon" / "records.csv", RESULTS / "small" / "records.csv")
 KEY = ("experiment", "size", "trial", "method", "time_limit", "version", "fingerprint")
 # What a failure of the harness around the method is called; every other status is the method's own word.
 FAILURES = ("crashed", "killed")
+# A run that was ended because it was still at its start.
+STOPPED = "stopped"
 
 # A trace may be longer than the csv module's cautious default.
 csv.field_size_limit(2**27)
@@ -29,7 +33,7 @@ class Record:
         The key: what was run, with which version of dcembed and which source (`fingerprint.py`). Records from before there were
         fingerprints have none: they are reported, but they do not stand for a run.
     status
-        The method's own word for how it ended, or "licence", "crashed", "killed".
+        The method's own word for how it ended, or "licence", "stopped", "crashed", "killed".
     note
         What went wrong, if something did.
     objective
@@ -40,6 +44,10 @@ class Record:
         The true optimum where it was enumerated.
     seconds, preparation_seconds, process_seconds
         The method's clock, what it did before, and the life of its process.
+    processor_seconds
+        What the method and all processes that it started have taken of the processor, its preparation included.
+    stopped_early
+        The second of its clock at which the run was ended because it was still at its start; what it had then counts to the time limit.
     memory
         Peak in MiB.
     added_columns, added_rows, added_binaries
@@ -67,6 +75,8 @@ class Record:
     seconds: float | None = None
     preparation_seconds: float | None = None
     process_seconds: float | None = None
+    processor_seconds: float | None = None
+    stopped_early: float | None = None
     memory: float | None = None
     added_columns: int | None = None
     added_rows: int | None = None
@@ -117,12 +127,19 @@ def append_record(path: Path, record: Record) -> None:
         writer.writerow([_format(getattr(record, name)) for name in _NAMES])
 
 
-def missing(keys: Iterable[tuple], records: Iterable[Record], retry_failed: bool = False) -> list[tuple]:
+def missing(keys: Iterable[tuple], records: Iterable[Record], retry_failed: bool = False, stall: float = 0.0) -> list[tuple]:
     """The keys that have no record; with `retry_failed` those too whose run crashed or was killed.
 
-    A record without a fingerprint is of unknown source and stands for no run.
+    A record without a fingerprint is of unknown source and stands for no run, one that was stopped early for none that may stay at its
+    start for longer.
     """
-    there = {record.key for record in records if record.fingerprint and not (retry_failed and record.status in FAILURES)}
+    there = {
+        record.key
+        for record in records
+        if record.fingerprint
+        and not (retry_failed and record.status in FAILURES)
+        and not (record.stopped_early is not None and record.stopped_early < stall)
+    }
     return [key for key in keys if key not in there]
 
 

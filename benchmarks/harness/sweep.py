@@ -9,6 +9,7 @@ from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -74,12 +75,14 @@ def run_sweep(
     preparation_limit: float = 300.0,
     retry_failed: bool = False,
     executor: Executor | None = None,
+    stall: float = np.inf,
 ) -> int:
     """Run what this code has no records of yet; returns how many runs were made.
 
-    `executor` hands the runs to other machines, as many at a time as it has workers; by default they are run here.
+    `executor` hands the runs to other machines, as many at a time as it has workers; by default they are run here. Runs that are still
+    at their start after `stall` seconds are ended, where their methods allow it.
     """
-    keys = missing([astuple(fingerprinted(job)) for job in jobs], read_records(path), retry_failed)
+    keys = missing([astuple(fingerprinted(job)) for job in jobs], read_records(path), retry_failed, stall)
     left = [Job(*key) for key in keys]
     if len(left) < len(jobs):
         console.print(f"{len(jobs) - len(left)} of {len(jobs)} runs of this code are in the records already.")
@@ -89,7 +92,7 @@ def run_sweep(
         bars = {e: progress.add_task(e, total=sum(job.experiment == e for job in left)) for e in dict.fromkeys(j.experiment for j in left)}
         run_here = partial(run_stamped, stop=stop)
         submit = partial(pool.submit, run_here) if executor is None else partial(executor.submit, run_stamped)
-        futures: dict[Future[Record], Job] = {submit(job, preparation_limit): job for job in left}
+        futures: dict[Future[Record], Job] = {submit(job, preparation_limit, stall=stall): job for job in left}
         try:
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
@@ -106,9 +109,9 @@ def run_sweep(
     return len(left)
 
 
-def run_stamped(job: Job, preparation_limit: float, stop: threading.Event | None = None) -> Record:
+def run_stamped(job: Job, preparation_limit: float, stop: threading.Event | None = None, stall: float = np.inf) -> Record:
     """Run a job where this is called, and say which machine that is."""
-    return replace(run_job(job, preparation_limit, stop=stop), machine=describe_machine(), versions=describe_versions())
+    return replace(run_job(job, preparation_limit, stop=stop, stall=stall), machine=describe_machine(), versions=describe_versions())
 
 
 def _is_available(family: str, size: str, trial: int, console: Console) -> bool:

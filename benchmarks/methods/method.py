@@ -10,11 +10,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.harness.outcome import Outcome
+from benchmarks.harness.watch import watch_of
 from benchmarks.problems.experiments import Experiment
 from dcembed import Embedding, Options, Program, Result
 
 Solve = Callable[[Program, Sequence[Embedding], Sequence[np.ndarray], Options], Result | Outcome]
 
+# What ends a run that is still at its start.
+WATCH = "harness/watch.py"
 _BENCH = "pip install 'dcembed[bench]'"
 # What a method that is not ours needs of dcembed: networks as they are read, hosts, their bounds and predictions.
 PROBLEM_ROOMS = ("network", "importers", "program", "embedded", "tolerances.py")
@@ -44,6 +47,9 @@ class Method:
         Folders and files of dcembed whose code it runs, "." for all: records are reused by the same code only.
     sources
         Folders and files of the benchmarks that are its own code, for the same reason.
+    may_stop
+        Whether a run that is still at its start after a while may be ended before its time limit (`harness/watch.py`): true of exact
+        encodings, which are run at all sizes, whether they get anywhere or not.
     """
 
     name: str
@@ -56,6 +62,7 @@ class Method:
     install: str = _BENCH
     rooms: tuple[str, ...] = (".",)
     sources: tuple[str, ...] = ()
+    may_stop: bool = False
 
     def missing_package(self) -> str | None:
         """The first package that is not installed."""
@@ -63,19 +70,27 @@ class Method:
 
 
 def baseline(
-    name: str, label: str, about: str, why_not: dict[str, str] | None = None, packages: tuple[str, ...] = ("pyscipopt",)
+    name: str,
+    label: str,
+    about: str,
+    why_not: dict[str, str] | None = None,
+    packages: tuple[str, ...] = ("pyscipopt",),
+    may_stop: bool = False,
 ) -> Method:
-    """A method of dcembed.baselines."""
+    """A method of dcembed.baselines, whose clock begins when it is called."""
 
     def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Result:
+        watch_of(options).begin()
         return importlib.import_module("dcembed.baselines").BASELINES[name](program, embeddings, start=start, options=options)
 
-    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", *packages))
+    sources = (WATCH,) if may_stop else ()
+    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", *packages), sources=sources, may_stop=may_stop)
 
 
 def peer(name: str, label: str, about: str, module: str, packages: tuple[str, ...]) -> Method:
     """A package of others behind a module of `peers`."""
-    return Method(name, label, about, solve_of(f"peers.{module}"), packages=packages, rooms=PROBLEM_ROOMS, sources=("peers",))
+    solve = solve_of(f"peers.{module}")
+    return Method(name, label, about, solve, packages=packages, rooms=PROBLEM_ROOMS, sources=("peers", WATCH), may_stop=True)
 
 
 def solve_of(module: str) -> Solve:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dcembed
-from benchmarks.methods.method import PROBLEM_ROOMS, Method, baseline, paper, peer, solve_of
+from benchmarks.methods.method import PROBLEM_ROOMS, WATCH, Method, baseline, paper, peer, solve_of
 
 _NO_INTEGERS = "its projection needs a continuous host"
 _CONTINUOUS = dict.fromkeys(("water", "pooling"), "it needs a continuous host")
@@ -23,8 +23,16 @@ METHODS = {
             why_not={"pooling": "with one hidden layer it is the same as shared"},
             settings=paper("two-path"),
         ),
-        baseline("big-m", "big-M", "One binary per open ReLU, bounds from intervals."),
-        baseline("big-m-obbt", "big-M + OBBT", "The same after bound tightening, whose time is not counted."),
+        baseline("big-m", "big-M", "One binary per open ReLU, bounds from intervals.", may_stop=True),
+        Method(
+            "big-m-obbt",
+            "big-M + OBBT",
+            "The same after bound tightening, whose time is not counted.",
+            solve_of("methods.tightened"),
+            packages=("dcembed.baselines", "pyscipopt"),
+            sources=("methods/tightened.py", WATCH),
+            may_stop=True,
+        ),
         baseline(
             "pgd",
             "PGD",

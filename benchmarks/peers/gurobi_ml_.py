@@ -11,6 +11,7 @@ from gurobi_ml import add_predictor_constr
 from gurobipy import GRB
 
 from benchmarks.harness.outcome import LicenceError, Outcome
+from benchmarks.harness.watch import Watch, watch_of
 from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend
 from dcembed import Embedding, Options, Program
 
@@ -31,7 +32,7 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
         _set_parameters(model, options)
         model.update()
         _set_starts(model, columns, [extend(host, embeddings, w) for w in start])
-        return _optimize(model, columns, host, num_rows, time.monotonic() - began)
+        return _optimize(model, columns, host, num_rows, time.monotonic() - began, watch_of(options))
 
 
 def _add_host(model: gp.Model, program: Program) -> list[gp.Var]:
@@ -76,13 +77,17 @@ def _set_starts(model: gp.Model, columns: list[gp.Var], starts: list[Array]) -> 
         model.setAttr(GRB.Attr.Start, columns, x.tolist())
 
 
-def _optimize(model: gp.Model, columns: list[gp.Var], host: PlainHost, num_rows: int, preparation: float) -> Outcome:
+def _optimize(model: gp.Model, columns: list[gp.Var], host: PlainHost, num_rows: int, preparation: float, watch: Watch) -> Outcome:
     began, points = time.monotonic(), []
+    watch.begin()
     own = columns[: host.num_columns]
 
     def keep(model: gp.Model, where: int) -> None:
         if where == GRB.Callback.MIPSOL:
             points.append((time.monotonic() - began, np.array(model.cbGetSolution(own))))
+            watch.offer(points[-1][1])
+        if watch.is_set():
+            model.terminate()
 
     try:
         model.optimize(keep)

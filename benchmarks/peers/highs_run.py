@@ -9,6 +9,7 @@ import highspy
 import numpy as np
 from highspy import cb
 
+from benchmarks.harness.watch import watch_of
 from dcembed import Options
 
 Array = np.ndarray
@@ -22,11 +23,12 @@ CALLBACKS = (
 
 
 def run_highs(
-    path: Path, names: list[str | None], starts: list[Array], options: Options
+    path: Path, names: list[str | None], starts: list[Array], options: Options, num_own: int
 ) -> tuple[str, list[tuple[float, Array]], float, tuple[int, int]]:
     """Status, (seconds, values of the named columns) of each new best point, seconds, and the numbers of columns and rows.
 
-    A name of None stands for a column that is not in the file; its value is zero. The first start is passed, to be completed.
+    A name of None stands for a column that is not in the file; its value is zero. The first start is passed, to be completed. The first
+    `num_own` columns are those of the host.
     """
     highs = highspy.Highs()
     settings = {"output_flag": False, "threads": options.threads, "random_seed": options.seed, "time_limit": options.time_limit}
@@ -40,18 +42,20 @@ def run_highs(
     if starts:
         highs.setSolution(columns.size, columns, starts[0][there])
     points: list[tuple[float, Array]] = []
-    began = time.monotonic()
+    watch, began = watch_of(options), time.monotonic()
+    watch.begin()
 
     def keep(values: Array) -> None:
         x = np.zeros(len(names))
         x[there] = values[columns]
         points.append((time.monotonic() - began, x))
+        watch.offer(x[:num_own])
 
     def listen(kind, message, out, entry, user) -> None:
         if kind == cb.HighsCallbackType.kCallbackMipImprovingSolution:
             keep(np.array(out.mip_solution))
         else:
-            entry.user_interrupt = time.monotonic() - began > options.time_limit
+            entry.user_interrupt = time.monotonic() - began > options.time_limit or watch.is_set()
 
     highs.setCallback(listen, None)
     for kind in CALLBACKS:

@@ -44,7 +44,7 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
         path, names = _write(model, Path(folder), needs_scip)
         starts = [_complete(model, host, extend(host, embeddings, w)) for w in start]
         run = _run_scip if needs_scip else run_highs
-        status, points, seconds, sizes = run(path, names, starts, options)
+        status, points, seconds, sizes = run(path, names, starts, options, host.num_columns)
     return Outcome(
         status=status,
         points=[(at, x[: host.num_columns]) for at, x in points],
@@ -181,7 +181,7 @@ def _limit(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _run_scip(path: Path, names: list[str | None], starts: list[Array], options: Options):
+def _run_scip(path: Path, names: list[str | None], starts: list[Array], options: Options, num_own: int):
     import pyscipopt
 
     from benchmarks.peers.scip_run import run_scip
@@ -193,8 +193,12 @@ def _run_scip(path: Path, names: list[str | None], starts: list[Array], options:
     there = [j for j, name in enumerate(names) if name in by_name]
     columns = [by_name[names[j]] for j in there]
     sizes = model.getNVars(), model.getNConss()
-    status, points, seconds = run_scip(model, columns, len(columns), [x[there] for x in starts], options)
-    return status, [(at, _spread(values, there, len(names))) for at, values in points], seconds, sizes
+
+    def to_host(values: Array) -> Array:
+        return _spread(values, there, len(names))[:num_own]
+
+    status, points, seconds = run_scip(model, columns, len(columns), [x[there] for x in starts], options, to_host)
+    return status, [(at, to_host(values)) for at, values in points], seconds, sizes
 
 
 def _spread(values: Array, there: list[int], size: int) -> Array:

@@ -42,7 +42,8 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
         "added_binaries": model.getNBinVars() - before[2],
     }
     starts = [extend(host, embeddings, w) for w in start]
-    status, points, seconds = run_scip(model, columns, program.num_columns, starts, options)
+    known = {**added, "preparation_seconds": time.monotonic() - began}
+    status, points, seconds = run_scip(model, columns, program.num_columns, starts, options, **known)
     return Outcome(status, points, seconds, time.monotonic() - began - seconds, **added)
 
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyscipopt
 
+from benchmarks.harness.watch import Watch, watch_of
 from dcembed import Options
 
 Array = np.ndarray
+POLL_SECONDS = 0.1
 
 
 def run_scip(
-    model: pyscipopt.Model, columns: Sequence[pyscipopt.Variable], num_own: int, starts: Sequence[Array], options: Options
+    model: pyscipopt.Model,
+    columns: Sequence[pyscipopt.Variable],
+    num_own: int,
+    starts: Sequence[Array],
+    options: Options,
+    to_host: Callable[[Array], Array] = lambda values: values,
+    **known: float,
 ) -> tuple[str, list[tuple[float, Array]], float]:
     """Status, (seconds, values of the first `num_own` columns) of each new best point, and seconds.
 
-    The starts have values for `columns` but not for what a package has added: SCIP completes them.
+    The starts have values for `columns` but not for what a package has added: SCIP completes them. `to_host` makes a point of the host
+    of the values that are kept; what is `known` of the record goes to the watch.
     """
     own = columns[:num_own]
     model.hideOutput()
@@ -35,21 +46,28 @@ def run_scip(
             model.setSolVal(partial, column, float(value))
         model.addSol(partial)
     points: list[tuple[float, Array]] = []
-    began = time.monotonic()
-    model.includeEventhdlr(_Keeper(points, own, began), "points", "keeps every new best point")
-    model.optimizeNogil()
+    watch, began = watch_of(options), time.monotonic()
+    watch.begin(**known)
+
+    def keep(values: Array) -> None:
+        points.append((time.monotonic() - began, values))
+        watch.offer(to_host(values))
+
+    model.includeEventhdlr(_Keeper(keep, own), "points", "keeps every new best point")
+    with _interrupted_by(watch, model):
+        model.optimizeNogil()
     seconds = time.monotonic() - began
     if model.getNSols():
         best = model.getBestSol()
         points.append((seconds, np.array([model.getSolVal(best, column) for column in own])))
-    return {"timelimit": "time_limit"}.get(model.getStatus(), model.getStatus()), points, seconds
+    return {"timelimit": "time_limit", "userinterrupt": "interrupted"}.get(model.getStatus(), model.getStatus()), points, seconds
 
 
 class _Keeper(pyscipopt.Eventhdlr):
-    """Writes down every new best point when SCIP finds it."""
+    """Hands over every new best point when SCIP finds it."""
 
-    def __init__(self, points: list[tuple[float, Array]], own: Sequence[pyscipopt.Variable], began: float) -> None:
-        self.points, self.own, self.began = points, own, began
+    def __init__(self, keep: Callable[[Array], None], own: Sequence[pyscipopt.Variable]) -> None:
+        self.keep, self.own = keep, own
 
     def eventinit(self) -> None:
         self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.BESTSOLFOUND, self)
@@ -59,5 +77,28 @@ class _Keeper(pyscipopt.Eventhdlr):
 
     def eventexec(self, event) -> None:
         best = self.model.getBestSol()
-        values = np.array([self.model.getSolVal(best, column) for column in self.own])
-        self.points.append((time.monotonic() - self.began, values))
+        self.keep(np.array([self.model.getSolVal(best, column) for column in self.own]))
+
+
+@contextlib.contextmanager
+def _interrupted_by(watch: Watch, model: pyscipopt.Model) -> Iterator[None]:
+    """Ask SCIP to stop when the watch says so; it calls nobody for minutes while it solves its first relaxation."""
+    if watch.is_idle:
+        yield
+        return
+    is_over = threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(POLL_SECONDS):
+            # In this one stage SCIP takes an interrupt for an error.
+            if watch.is_set() and model.getStage() != pyscipopt.SCIP_STAGE.INITSOLVE:
+                with contextlib.suppress(Exception):
+                    model.interruptSolve()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -10,17 +10,19 @@ import numpy as np
 
 from benchmarks.harness import metrics
 from benchmarks.harness.records import FAILURES, Record
+from benchmarks.methods.method import why_not
 from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import EXPERIMENTS, Experiment, belongs
+from dcembed.gap import relative_gap
 
 OURS = "dcembed"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one size. Values are means over the trials, times are medians; None where there is nothing to say.
+    """One method on one size. Values are means over the trials, times and proved gaps are medians; None where there is nothing to say.
 
-    Times count a trial that never got there as infinite.
+    Times count a trial that never got there as infinite, proved gaps one without a bound.
     """
 
     method: str
@@ -33,10 +35,23 @@ class Cell:
     to_permille: float | None
     objective: float | None
     gap: float | None
+    bound: float | None
+    proved: float | None
     memory: float
     preparation: float
+    load: float | None
     num_rejected: int
     added: tuple[int | None, int | None, int | None]
+
+    @property
+    def objectives(self) -> list[float]:
+        """The best objective of every trial that has one."""
+        return [value for record in self.records if (value := metrics.final_objective(record)) is not None and record.status != "licence"]
+
+    @property
+    def num_stopped(self) -> int:
+        """How many of its runs were ended at their start."""
+        return sum(record.stopped_early is not None for record in self.records)
 
     @property
     def failures(self) -> str:
@@ -126,14 +141,6 @@ class Sweep:
         return None if len(known) < len(seconds) and np.inf not in known else max(known)
 
 
-def choose_records(records: list[Record], time_limit: float | None) -> tuple[list[Record], float]:
-    """Runs of one time limit (the one with the most records unless it is given) and, per key, of the newest version."""
-    limits = Counter(record.time_limit for record in records)
-    chosen = time_limit if time_limit is not None else max(limits, key=lambda limit: (limits[limit], limit))
-    newest = {(*record.instance, record.method): record for record in records if record.time_limit == chosen}
-    return list(newest.values()), chosen
-
-
 def compare(records: list[Record], references: dict[tuple[str, str, int], float]) -> list[Sweep]:
     """One sweep for each experiment that has records."""
     sweeps = []
@@ -168,8 +175,11 @@ def summarize(method: str, size: str, runs: tuple[Record, ...], references: dict
         to_permille=_median(ran, lambda run: metrics.time_to(run, references[run.instance], 1e-3)),
         objective=_mean(value for run in ran if (value := metrics.final_objective(run)) is not None),
         gap=_mean(value for run in ran if (value := metrics.optimality_gap(run)) is not None),
+        bound=_mean(value for run in ran if (value := bound_of(run)) is not None),
+        proved=_median(ran, proved_gap),
         memory=max(run.memory or 0.0 for run in runs),
         preparation=_mean(run.preparation_seconds or 0.0 for run in runs) or 0.0,
+        load=_mean(value for run in ran if (value := metrics.processors(run)) is not None),
         num_rejected=sum(run.num_rejected or 0 for run in runs),
         added=(last.added_columns, last.added_rows, last.added_binaries) if last else (None, None, None),
     )
@@ -181,17 +191,25 @@ def improved(record: Record) -> bool:
     return bool(trace) and trace[-1][0] > 0.0
 
 
-def speed_up(ours: Record, other: Record) -> float | None:
-    """How many times sooner our run had a point as good as the other's last one; None if the other only kept the start.
+def find_experiment(family: str, size: str) -> Experiment | None:
+    """The first experiment that runs on a size of a family are of; two sweeps may share instances."""
+    return next((experiment for experiment in EXPERIMENTS.values() if belongs(experiment, family, size)), None)
 
-    Times below a hundredth of a second count as that.
-    """
-    if not improved(other):
-        return None
-    seconds, objective = metrics.known_trace(other)[-1]
-    slack = metrics.LEVEL * max(1.0, abs(objective))
-    reached = next((at for at, value in metrics.known_trace(ours) if value <= objective + slack), None)
-    return 0.0 if reached is None else max(seconds, 0.01) / max(reached, 0.01)
+
+def left_out(method: str, experiment: Experiment) -> str | None:
+    """Why a method is not run on an experiment; None if it is."""
+    return why_not(METHODS[method], experiment.family)
+
+
+def bound_of(record: Record) -> float | None:
+    """What the method has proved that no feasible point is below; None in records that say nothing about it."""
+    return getattr(record, "bound", None)
+
+
+def proved_gap(record: Record) -> float | None:
+    """(J - bound) / |J| in percent, of the best point and the method's own bound; None where it has proved nothing."""
+    final, bound = metrics.final_objective(record), bound_of(record)
+    return None if final is None or bound is None else 100.0 * relative_gap(final, bound)
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -19,9 +19,9 @@ def listing(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The first column is text, the others are numbers."""
-    rule = "|" + "|".join([" --- ", *[" ---: "] * (len(head) - 1)]) + "|"
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], num_texts: int = 1) -> str:
+    """The first columns are text, the others are numbers."""
+    rule = "|" + "|".join([*[" --- "] * num_texts, *[" ---: "] * (len(head) - num_texts)]) + "|"
     return "\n".join([_line(head), rule, *(_line(row) for row in rows)])
 
 

@@ -2,285 +2,171 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.harness.metrics import references, with_starts
-from benchmarks.harness.records import FAILURES, Record, read_records
 from benchmarks.methods.table import METHODS
-from benchmarks.report import charts, paper_figures
-from benchmarks.report.comparison import OURS, Cell, Sweep, choose_records, compare
-from benchmarks.report.markdown import folded, heading, listing, page, picture, table
+from benchmarks.report import charts, formats
+from benchmarks.report.closing import closing, never_run
+from benchmarks.report.comparison import OURS, Sweep, find_experiment, left_out
+from benchmarks.report.headline import headline
+from benchmarks.report.losses import find_losses, losses_section, respects
+from benchmarks.report.markdown import heading, listing, page, picture, table
+from benchmarks.report.sections import sections
+from benchmarks.report.views import Results, gather, read_all
 
 TITLE = "dcembed against other methods"
-NOTHING = "-"
-FEWER = "\u2020"
 
 
-def write_report(path: Path, folder: Path, time_limit: float | None = None) -> Path:
+def write_report(paths: Sequence[Path], folder: Path, time_limit: float | None = None) -> Path:
     """Write report.md and the pictures beside it; returns the page."""
-    everything = with_starts(read_records(path))
+    everything = read_all(paths)
     if not everything:
-        raise SystemExit(f"There are no records in {path.name}. Make some first: python -m benchmarks run --short")
-    records, limit = choose_records(everything, time_limit)
-    sweeps = compare(records, references(everything))
-    if not sweeps:
-        raise SystemExit(f"There are no records with a time limit of {limit:g} s. Leave --time-limit out to take what is there.")
+        names = ", ".join(path.name for path in paths)
+        raise SystemExit(f"There are no records in {names}. Make some first: python -m benchmarks run --short")
+    results = gather(everything, time_limit)
+    if not results.sweeps[results.horizon]:
+        raise SystemExit(f"There are no records with a time limit of {results.horizon:g} s. Leave --time-limit out to take what is there.")
     folder.mkdir(parents=True, exist_ok=True)
-    blocks = [*_opening(sweeps, records, limit), *_pictures(sweeps, folder)]
-    for sweep in sweeps:
-        blocks += _section(sweep)
-    blocks += _closing(records)
+    blocks = [
+        *_first_screen(results, folder),
+        *_what_is_measured(results),
+        *losses_section(results),
+        *_size_by_size(results),
+        *_over_time(results, folder),
+        *sections(results),
+        *closing(results.last),
+    ]
     target = folder / "report.md"
     target.write_text(page(blocks), encoding="utf-8")
     return target
 
 
-def _opening(sweeps: list[Sweep], records: list[Record], limit: float) -> list[str]:
+def _first_screen(results: Results, folder: Path) -> list[str]:
+    sweeps, horizon = results.sweeps[results.horizon], results.horizon
+    machines = dict.fromkeys(record.machine for record in results.last if record.machine)
     return [
         heading(TITLE, 1),
         (
-            f"Every method gets the same problem, network and starts, one thread and {limit:g} seconds. Each run has a process of its own. "
-            "Every point counts only after the harness has measured it (integers rounded, predictions recomputed, all constraints to 1e-5)."
+            f"Optimization problems with trained networks in them, {len(results.views[horizon])} runs of {horizon:g} s with one thread each. **NPI** is how far "
+            "a method was from the best known objective, averaged over the time: 100 % is no progress, 0 % is the best objective at once. "
+            "Lower is better."
         ),
+        picture(charts.draw_npi(sweeps, folder), _npi_caption(horizon)),
+        headline(sweeps, horizon),
         (
-            "**NPI** is the normalized primal integral in percent: 100/T times the integral of (J_best(t) - J_ref) / (J_0 - J_ref). J_ref is the "
-            "best feasible objective of any method here, or the optimum where it was enumerated; J_0 is the objective of the start (pooling: "
-            "of building nothing). Every method is credited with the best start from second zero; 100 is no progress, 0 is perfect. A run "
-            "that crashed or was killed counts as one that stayed at the start."
+            "Within 1 % of the best known objective, in the median; NPI is a mean. The best other is the best of all other methods on each "
+            "instance (size and trial), chosen afterwards and for each column anew. Final objectives are level within 0.01 %."
         ),
-        heading("In short"),
-        listing(_findings(sweeps)),
-        _lead_table(sweeps),
-        (
-            "The second best is the method whose NPI is next to that of dcembed, of those that were run on the most trials. **Ahead from** "
-            "is the second from which dcembed had a better point than any other method to the end, in every trial; level or behind where "
-            "another one ends with the same objective or a better one in some trial."
-        ),
+        listing(_findings(results)),
+        *(f"Machine: {machine}." for machine in machines),
     ]
 
 
-def _lead_table(sweeps: list[Sweep]) -> str:
-    """Size by size: dcembed, the second best, how many times as high, and since when."""
+def _npi_caption(horizon: float) -> str:
+    return (
+        f"NPI at {horizon:g} s against size: dcembed and every method that is the best of the others, or ahead of dcembed, at some size. Means over "
+        "the trials that each was run on, with their range; grey are all other methods."
+    )
+
+
+def _findings(results: Results) -> list[str]:
+    """How often another method is ahead, who could not be run, and what was stopped early."""
+    losses, found = find_losses(results), []
+    for name in respects(results):
+        there = [loss for loss in losses if loss.respect == name]
+        instances = {(loss.experiment.family, loss.size, loss.trial) for loss in there}
+        if there:
+            methods = sorted({formats.label(loss.method) for loss in there})
+            found.append(f"{name.removesuffix(', %').removesuffix(', s')}: on {len(instances)} ({formats.listed(methods)})")
+    own = {record.instance for record in results.last if record.method == OURS}
+    ahead = f"Another method is ahead of dcembed, of {len(own)} instances with their trials, in {'; '.join(found)}"
+    texts = [f"{ahead}: [where we lose](#where-we-lose)." if found else "No other method is ahead of dcembed in any respect on any trial."]
+    texts += _coverage(results)
+    unseen = [
+        f"{sweep.experiment.title}, {size}" for sweep in results.last_sweeps for size in sweep.sizes if (size, OURS) not in sweep.cells
+    ]
+    texts += [f"dcembed has no run on {formats.listed(unseen)}."] if unseen else []
+    silent = [METHODS[name].label for name in never_run(results.last)]
+    texts += [f"Never run: {formats.listed(silent)} ([why](#the-methods))."] if silent else []
+    early = [record for record in results.last if record.stopped_early is not None]
+    if early:
+        labels = sorted({formats.label(record.method) for record in early})
+        texts.append(
+            f"{len(early)} runs of exact encodings ({formats.listed(labels)}) were ended early, still at their start; they count as if they had "
+            "stayed there."
+        )
+    return texts
+
+
+def _coverage(results: Results) -> list[str]:
+    """The methods that were run on fewer instances than dcembed, of those of their experiments: on the rest nobody knows how good they are."""
+    runs = {(*record.instance, record.method) for record in results.views[results.horizon] if record.status != "licence"}
+    own = {tuple(instance): find_experiment(*instance[:2]) for *instance, method in runs if method == OURS}
+    fewer = []
+    for name in METHODS:
+        there = [instance for instance, experiment in own.items() if experiment is not None and left_out(name, experiment) is None]
+        num_runs = sum((*instance, name) in runs for instance in there)
+        if 0 < num_runs < len(there):
+            fewer.append(f"{formats.label(name)} ({num_runs} of {len(there)})")
+    return [f"Not run on all instances that they apply to, and not among the best others there: {formats.listed(fewer)}."] if fewer else []
+
+
+def _what_is_measured(results: Results) -> list[str]:
+    texts = [
+        "Every method gets the same problem, network and starts. Each run has a process of its own. A point counts only after the harness has "
+        "measured it (integers rounded, predictions recomputed, all constraints to 1e-5), at the time it was found.",
+        "NPI is 100/T times the integral over [0, T] of (J_best(t) - J_ref) / (J_0 - J_ref). J_ref is the best feasible objective of any record of "
+        "the instance, whatever its limit and method, or the optimum where it was enumerated; J_0 is the objective of the start (pooling: of "
+        "building nothing). Every method is credited with the best start from second zero. A run that crashed or was killed counts as one that "
+        "stayed at the start.",
+    ]
+    if len(results.checkpoints) > 1:
+        early = results.checkpoints[0]
+        texts.append(
+            f"Numbers at {early:g} s are of the same runs, cut then. A method that knows its limit may spend a shorter one in another way, and solvers "
+            f"that are stopped hand over a last point: a run with a limit of {early:g} s can be a little better than this. Methods that have "
+            f"only runs of {early:g} s stand there alone."
+        )
+    if any(record.stopped_early is not None for record in results.last):
+        seconds = sorted({record.stopped_early for record in results.last if record.stopped_early is not None})
+        shown = formats.listed([f"{second:g}" for second in seconds])
+        texts.append(
+            f"Exact encodings that were still at their start after {shown} s were ended there, and their trajectories are extended to the horizon. "
+            "What they would have found later is not known; other methods are never ended. Their bounds are those of the moment they were ended."
+        )
+    texts.append(
+        "A proved gap is (J - bound) / |J| with the method's own bound; nothing where it proves none or the record is from before bounds were kept."
+    )
+    return [heading("What is measured"), listing(texts)]
+
+
+def _size_by_size(results: Results) -> list[str]:
+    """dcembed, the second best, how many times as high, and since when."""
     rows = []
-    for sweep in sweeps:
+    for sweep in results.sweeps[results.horizon]:
         for lead in filter(None, map(sweep.lead, sweep.sizes)):
             ahead = {None: "level", float("inf"): "behind"}.get(lead.ahead_from) or f"{lead.ahead_from:.1f} s"
             second = METHODS[lead.other].label if lead.has_rival else "all at the start"
-            name = f"{sweep.experiment.title}, {_size(sweep, lead.size)}"
+            name = f"{sweep.experiment.title}, {formats.size_name(sweep.experiment, lead.size)}"
             num_trials = str(len(sweep.shared_trials(lead.size, lead.other)))
-            rows.append([name, num_trials, _number(lead.ours), second, _number(lead.theirs), _times(lead.ratio), ahead])
-    return table(["instance", "trials", "dcembed, NPI %", "second best", "its NPI %", "as high", "ahead from"], rows)
+            numbers = formats.number(lead.ours), second, formats.number(lead.theirs), formats.times(lead.ratio)
+            rows.append([name, num_trials, *numbers, ahead])
+    return [
+        heading("Size by size"),
+        table(["instance", "trials", "dcembed, NPI %", "second best", "its NPI %", "as high", "ahead from"], rows),
+        (
+            f"At {results.horizon:g} s. The second best is a method whose NPI is below that of dcembed, else the one next to it of those that were run on "
+            "the most trials. **Ahead from** is the second from which dcembed had a better point than any other method to the end, in every "
+            "trial; level or behind where another one ends with the same objective or a better one in some trial."
+        ),
+    ]
 
 
-def _findings(sweeps: list[Sweep]) -> list[str]:
-    """Where dcembed is the best and by how much, and plainly where it is not."""
-    lost, won = [], []
-    for sweep in sweeps:
-        title = sweep.experiment.title
-        leads, num_compared = [], sum(sweep.lead(size) is not None for size in sweep.sizes)
-        for size in sweep.sizes:
-            ours, best, lead = sweep.cells.get((size, OURS)), sweep.best(size), sweep.lead(size)
-            if ours is None or ours.npi is None:
-                lost.append(f"{title}, {size}: dcembed has no run here.")
-            elif lead is not None and best == OURS:
-                leads.append(lead)
-            elif lead is not None:
-                lost.append(
-                    f"**{title}, {size}: dcembed is not the best.** {METHODS[lead.other].label} has an NPI of {_percent(lead.theirs)}, "
-                    f"dcembed {_percent(lead.ours)}."
-                )
-        if leads:
-            least, most = min(leads, key=lambda lead: lead.ratio), max(leads, key=lambda lead: lead.ratio)
-            won.append(
-                f"{title}: lowest NPI on {len(leads)} of {num_compared} sizes; the second best is {_times(least.ratio)} as high at the "
-                f"closest ({least.size}, {METHODS[least.other].label}) and {_times(most.ratio)} at the furthest "
-                f"({most.size}, {METHODS[most.other].label})."
-            )
-    licences = sorted({METHODS[m].label for sweep in sweeps for (_, m), cell in sweep.cells.items() if "licence" in cell.failures})
-    unknown = (
-        [f"{', '.join(licences)} could not be run everywhere: the licence found is too small (see the list at the end)."]
-        if licences
-        else []
+def _over_time(results: Results, folder: Path) -> list[str]:
+    sweeps: list[Sweep] = results.sweeps[results.horizon]
+    caption = (
+        "Gap closed over time on the largest size that the most methods were run on: mean over the trials that all of them have, shades span "
+        "them. Methods that never got away from the start are one grey line."
     )
-    return [*won, *(lost or ["There is no size on which another method that could be run has a lower NPI than dcembed."]), *unknown]
-
-
-def _pictures(sweeps: list[Sweep], folder: Path) -> list[str]:
-    return [
-        picture(
-            charts.draw_npi(sweeps, folder),
-            "NPI against size, mean over the trials that a method was run on; the shade spans them, dotted lines lead to names.",
-        ),
-        picture(
-            charts.draw_trajectories(sweeps, folder),
-            "Gap closed over time on the largest size that the most methods were run on, mean over the trials that all of them have.",
-        ),
-        picture(
-            charts.draw_speed_up(sweeps, folder),
-            "How many times sooner dcembed has a point as good as the best one of each other method. A triangle at the foot: never. "
-            "Methods that did not improve on the start are not shown.",
-        ),
-    ]
-
-
-def _section(sweep: Sweep) -> list[str]:
-    head = [sweep.experiment.axis, *(METHODS[method].label for method in sweep.methods)]
-    blocks: list[str] = [heading(sweep.experiment.title)]
-    reasons = [
-        f"{METHODS[m].label}: {why[sweep.experiment.family]}" for m in METHODS if sweep.experiment.family in (why := METHODS[m].why_not)
-    ]
-    if reasons:
-        blocks.append("Not run here: " + "; ".join(reasons) + ".")
-    blocks += [heading("NPI, percent", 3), table(head, [[_size(sweep, s), *_npi_cells(sweep, s)] for s in sweep.sizes])]
-    blocks += [heading(_objective_title(sweep), 3), table(head, [[_size(sweep, s), *_objective_cells(sweep, s)] for s in sweep.sizes])]
-    if any(_has_fewer_trials(sweep, s, m) for s in sweep.sizes for m in sweep.methods):
-        blocks.append(f"{FEWER} the mean over fewer trials than those of dcembed; it is compared with dcembed on these alone.")
-    paper = _paper_table(sweep)
-    if paper is not None:
-        blocks += [heading("What the paper prints", 3), PAPER_NOTE, paper]
-    blocks.append(heading("In detail", 3))
-    blocks += [folded(f"{sweep.experiment.axis}: {_size(sweep, size)}", [_detail(sweep, size)]) for size in sweep.sizes]
-    return blocks
-
-
-PAPER_NOTE = (
-    "Its own networks, machine and solver (Gurobi), 180 s; its method is `shared` here. The QP's bound mu and the water classifier are not "
-    "published, so that objectives of these two are not comparable with ours one by one, only their order."
-)
-
-
-def _has_fewer_trials(sweep: Sweep, size: str, method: str) -> bool:
-    ours, other = sweep.cells.get((size, OURS)), sweep.cells.get((size, method))
-    return ours is not None and other is not None and other.npi is not None and len(other.npi_of_trial) < len(ours.npi_of_trial)
-
-
-def _npi_cells(sweep: Sweep, size: str) -> list[str]:
-    best = sweep.best(size)
-    cells = []
-    for method in sweep.methods:
-        cell = sweep.cells.get((size, method))
-        text = NOTHING if cell is None else cell.failures if cell.npi is None else _number(cell.npi)
-        if cell is not None and cell.npi is not None and cell.failures:
-            text += f" ({cell.failures})"
-        text += f" {FEWER}" if _has_fewer_trials(sweep, size, method) else ""
-        cells.append(f"**{text}**" if method == best else text)
-    return cells
-
-
-def _objective_cells(sweep: Sweep, size: str) -> list[str]:
-    values = {m: cell.objective for m in sweep.methods if (cell := sweep.cells.get((size, m))) is not None and cell.objective is not None}
-    # Means over other trials are not compared with these.
-    best = min((value for m, value in values.items() if not _has_fewer_trials(sweep, size, m)), default=None)
-    shown = []
-    for method in sweep.methods:
-        value = values.get(method)
-        text = NOTHING if value is None else _objective(sweep, value)
-        if value is not None and _has_fewer_trials(sweep, size, method):
-            shown.append(f"{text} {FEWER}")
-        else:
-            shown.append(f"**{text}**" if value is not None and text == _objective(sweep, best) else text)
-    return shown
-
-
-def _paper_table(sweep: Sweep) -> str | None:
-    """Final objectives and NPI of the paper beside ours, for the sizes that both have."""
-    family = sweep.experiment.family
-    methods = list(dict.fromkeys(m for f, s, m in paper_figures.OBJECTIVES if f == family))
-    sizes = [size for size in sweep.sizes if any((family, size, m) in paper_figures.OBJECTIVES for m in methods)]
-    if not sizes:
-        return None
-    head = [
-        sweep.experiment.axis,
-        *(f"{'DCEmbed' if m == 'shared' else METHODS[m].label} (paper)" for m in methods),
-        "dcembed here",
-        "NPI (paper)",
-    ]
-    rows = []
-    for size in sizes:
-        printed = [paper_figures.OBJECTIVES.get((family, size, m)) for m in methods]
-        ours = sweep.cells.get((size, OURS))
-        npi = [
-            f"{'DCEmbed' if m == 'shared' else METHODS[m].label} {value:g}"
-            for m in methods
-            if (value := paper_figures.NPI.get((family, size, m))) is not None
-        ]
-        own = _objective(sweep, ours.objective) if ours is not None and ours.objective is not None else NOTHING
-        digits = {"qp": 5, "water": 2, "pooling": 4}[family]
-        rows.append([_size(sweep, size), *(NOTHING if v is None else f"{v:.{digits}f}" for v in printed), own, ", ".join(npi) or NOTHING])
-    return table(head, rows)
-
-
-def _detail(sweep: Sweep, size: str) -> str:
-    has_gap = any(cell.gap is not None for (s, _), cell in sweep.cells.items() if s == size)
-    head = ["method", "ended", "NPI, %", "first feasible, s", "to 1 %, s", "to 0.1 %, s", "objective", *(["gap, %"] if has_gap else [])]
-    head += ["memory, MiB", "preparation, s", "added columns", "rows", "binaries", "points rejected"]
-    rows = [_detail_row(sweep, cell, has_gap) for m in sweep.methods if (cell := sweep.cells.get((size, m))) is not None]
-    return table(head, rows)
-
-
-def _detail_row(sweep: Sweep, cell: Cell, has_gap: bool) -> list[str]:
-    statuses = ", ".join(dict.fromkeys(record.status.replace("_", " ") for record in cell.records))
-    return [
-        METHODS[cell.method].label,
-        statuses,
-        NOTHING if cell.npi is None else _number(cell.npi),
-        *(_seconds(value) for value in (cell.first_feasible, cell.to_percent, cell.to_permille)),
-        NOTHING if cell.objective is None else _objective(sweep, cell.objective),
-        *([NOTHING if cell.gap is None else f"{cell.gap:.3f}"] if has_gap else []),
-        f"{cell.memory:,.0f}",
-        f"{cell.preparation:.1f}",
-        *(NOTHING if value is None else f"{value:,}" for value in cell.added),
-        str(cell.num_rejected),
-    ]
-
-
-def _closing(records: list[Record]) -> list[str]:
-    failed = [
-        f"{r.experiment} {r.size} trial {r.trial}, {METHODS[r.method].label}: {r.status}. {r.note}"
-        for r in records
-        if r.status in (*FAILURES, "licence")
-    ]
-    return [
-        heading("Runs that failed or did not fit a licence"),
-        folded(f"{len(failed)} runs", [listing(failed)]) if failed else "None.",
-        heading("How this was made"),
-        listing(
-            [f"`{command}`" for command in dict.fromkeys(record.command for record in records) if command]
-            + ["`python -m benchmarks report`"]
-        ),
-        listing(list(dict.fromkeys(text for record in records for text in (record.machine, record.versions) if text))),
-        "The methods:",
-        listing([f"**{METHODS[m].label}**: {METHODS[m].about}" for m in METHODS if any(record.method == m for record in records)]),
-    ]
-
-
-def _size(sweep: Sweep, size: str) -> str:
-    number = f"{sweep.experiment.order(size):,}"
-    return f"{number} (m = {size})" if sweep.experiment.family == "pooling" else f"{number} ({size})" if "x" in size else number
-
-
-def _objective_title(sweep: Sweep) -> str:
-    return {"qp": "Objective (lower is better)", "water": "Samples made potable", "pooling": "Profit (higher is better)"}[
-        sweep.experiment.family
-    ]
-
-
-def _objective(sweep: Sweep, value: float) -> str:
-    digits = {"qp": 6, "water": 2, "pooling": 4}[sweep.experiment.family]
-    return f"{sweep.experiment.sign * value + 0.0:.{digits}f}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
-
-
-def _percent(value: float | None) -> str:
-    return NOTHING if value is None else f"{_number(value)} %"
-
-
-def _seconds(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}" if value < 10 else f"{value:.1f}"
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.1f} times" if ratio < 100 else f"{ratio:,.0f} times"
+    return [heading("Over time"), picture(charts.draw_trajectories(sweeps, folder), caption)]

@@ -22,7 +22,7 @@ from rich.console import Console
 import dcembed
 import dcembed.engine.solve as engine
 from benchmarks.harness.machine import describe_machine, describe_versions
-from benchmarks.harness.process import peak_memory, run_apart
+from benchmarks.harness.process import Line, peak_memory, run_apart
 from benchmarks.problems import big
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.many_inputs import ball_instance
@@ -254,10 +254,14 @@ def _show(number: float, form: str) -> str:
 
 def run_case(job: Job) -> tuple[str, ...]:
     """The row of a case that is run in a process of its own."""
-    report = run_apart(measure, job, job.time_limit + GRACE_SECONDS)
+    report = run_apart(_measure_apart, job, job.time_limit + GRACE_SECONDS)
     if report.answer is None:
         return (job.name, *[""] * (len(TITLES) - 4), f"{report.memory:,.0f}", "", f"{report.failure}: {report.note}")
     return row_of(job, report.answer, report.memory)
+
+
+def _measure_apart(job: Job, line: Line) -> Measured:
+    return measure(job, line.done)
 
 
 def write_table(rows: list[tuple[str, ...]], path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.harness.metrics import (
     ahead_from,
+    cut,
     final_objective,
     known_trace,
     npi,
@@ -14,6 +15,7 @@ from benchmarks.harness.metrics import (
     references,
     time_to,
     time_to_feasible,
+    with_starts,
 )
 from benchmarks.harness.records import Record
 
@@ -50,6 +52,17 @@ def test_points_after_the_limit_do_not_count_and_the_start_counts_from_second_ze
     assert npi(run, -10.0) == pytest.approx(100 * (0.4 * 0.9 + 0.6 * 0.8))
 
 
+def test_a_run_cut_at_an_earlier_second_knows_nothing_of_what_came_later():
+    run = record(trace=[(1.0, -2.0), (4.2, -6.0), (9.0, -10.0)])
+    # A point shortly after the cut was not handed over on stopping: nobody stopped.
+    assert known_trace(cut(run, 4.0)) == [(0.0, 0.0), (1.0, -2.0)]
+    assert npi(cut(run, 4.0), -10.0) == pytest.approx(100 * (0.25 + 0.75 * 0.8))
+    assert time_to(cut(run, 4.0), -10.0, 1e-2) is None
+    assert cut(run, 4.0).time_limit == 4.0
+    assert cut(run, 10.0) is run
+    assert cut(run, 180.0) is run
+
+
 def test_the_reference_is_the_best_of_all_methods_and_of_the_optimum():
     runs = [record(trace=[(1.0, -3.0)]), record("greedy", trace=[(1.0, -4.0)]), record("big-m", start=-1.0)]
     assert references(runs) == {("water", "25", 0): -4.0}
@@ -63,6 +76,13 @@ def test_times_to_a_share_of_the_reference():
     assert time_to(run, -200.0, 1e-2) is None
     assert time_to_feasible(run) == 1.0
     assert time_to_feasible(record()) is None
+
+
+def test_what_is_known_of_an_instance_is_known_of_runs_that_were_ended():
+    full, killed = record(start=-1.0, optimum=-9.0), record("omlt", status="killed", initial_objective=None, start=None)
+    ended = record("big-m", status="stopped", stopped_early=3.0, start=-1.0)
+    filled = with_starts([killed, full, ended, record("pgd", start=None, trial=1, initial_objective=None)])
+    assert [(run.initial_objective, run.start_objective, run.optimum) for run in filled] == [(0.0, -1.0, -9.0)] * 3 + [(None, None, None)]
 
 
 def test_the_optimality_gap_is_measured_against_the_enumerated_optimum():

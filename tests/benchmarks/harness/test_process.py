@@ -48,6 +48,18 @@ def test_a_method_that_hangs_is_killed_with_all_it_started(tmp_path, monkeypatch
     assert not _is_alive(int(pid.read_text()))
 
 
+def test_a_promised_answer_is_taken_when_nothing_more_is_heard_and_the_process_is_ended(tmp_path):
+    pid = tmp_path / "pid"
+    report = run_apart(misbehaving.promise_and_hang, str(pid), 200.0)
+    assert (report.answer, report.failure) == ({"kept": True}, None)
+    assert report.memory > 5
+    assert not pid.is_file() or not _is_alive(int(pid.read_text() or 0))
+
+
+def test_a_promise_that_is_taken_back_does_not_count():
+    assert run_apart(misbehaving.promise_and_go_on, 1.0, 200.0).answer == {"kept": False}
+
+
 def test_memory_counts_up_to_the_moment_the_method_is_done():
     small, large = (run_apart(misbehaving.use_memory, megabytes, 60.0) for megabytes in (10, 100))
     assert 60 < large.memory - small.memory < 300

@@ -83,7 +83,7 @@ def made(monkeypatch):
     """The jobs that a sweep runs, which end at once."""
     jobs = []
 
-    def run_job(job, preparation_limit, stop):
+    def run_job(job, preparation_limit, stop, stall):
         jobs.append(job)
         return Record(**asdict(job), status="finished")
 

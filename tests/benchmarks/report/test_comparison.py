@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
+
 import pytest
 
 from benchmarks.harness.metrics import references, with_starts
 from benchmarks.harness.records import Record
-from benchmarks.report.comparison import compare, speed_up
+from benchmarks.report.comparison import compare, proved_gap
 
 
 def record(method="dcembed", trace=(), start=0.0, **changes) -> Record:
@@ -31,11 +33,26 @@ def test_the_best_method_is_named_also_where_it_is_not_ours():
     assert sweep.best("25") == "greedy"
 
 
-def test_the_speed_up_is_to_the_best_point_of_the_other():
-    ours, other = record(trace=[(0.5, -5.0), (2.0, -8.0)]), record("big-m", trace=[(4.0, -3.0), (8.0, -6.0)])
-    assert speed_up(ours, other) == pytest.approx(4.0)
-    assert speed_up(other, ours) == 0.0
-    assert speed_up(ours, record("omlt")) is None
+def test_a_proved_gap_needs_a_bound_and_records_without_that_column_have_none():
+    assert proved_gap(record(trace=[(1.0, -10.0)])) is None
+
+    @dataclass(frozen=True)
+    class Bounded(Record):
+        bound: float | None = None
+
+    run = Bounded(**{**asdict(record(trace=[(1.0, -10.0)])), "bound": -10.5})
+    assert proved_gap(run) == pytest.approx(5.0)
+    (sweep,) = compare([run], references([run]))
+    assert sweep.cells["25", "dcembed"].proved == pytest.approx(5.0)
+
+
+def test_an_early_end_is_counted_and_its_last_point_holds_to_the_horizon():
+    runs = [record(trace=[(5.0, -10.0)]), record("big-m", trace=[(2.0, -5.0)], status="stopped", stopped_early=3.0)]
+    (sweep,) = compare(runs, references(runs))
+    cell = sweep.cells["25", "big-m"]
+    assert cell.num_stopped == 1
+    assert cell.npi == pytest.approx(20.0 + 40.0)
+    assert not cell.failures
 
 
 def test_the_lead_is_taken_over_the_trials_that_both_have_been_run_on():

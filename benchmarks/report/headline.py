@@ -1,0 +1,127 @@
+"""The first screen: dcembed against the best of all other methods, experiment by experiment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.harness import metrics
+from benchmarks.harness.records import Record
+from benchmarks.report import formats
+from benchmarks.report.comparison import OURS, Sweep, proved_gap
+from benchmarks.report.markdown import table
+
+# Times below this count as this.
+SHORTEST = 0.01
+# Objectives that differ by less, relative to the best known one, are level here.
+SAME = 1e-4
+
+
+@dataclass(frozen=True)
+class Duel:
+    """dcembed against the best of all others on one instance, each number against whoever is best at it.
+
+    Parameters
+    ----------
+    npi, objective, to_percent
+        Of dcembed and the best of the others; a time that never came is infinite.
+    reference
+        J_ref.
+    gap
+        What dcembed has proved, in percent; None for nothing.
+    """
+
+    npi: tuple[float, float]
+    objective: tuple[float, float]
+    to_percent: tuple[float, float]
+    reference: float
+    gap: float | None
+
+    @property
+    def is_better(self) -> int:
+        """1 where dcembed ends with the better objective, 0 where both are level, -1 where it ends with the worse one."""
+        ours, theirs = self.objective
+        margin = SAME * abs(self.reference)
+        return int(ours < theirs - margin) - int(ours > theirs + margin)
+
+
+def duels(sweep: Sweep) -> list[Duel]:
+    """All instances of an experiment that dcembed and some other method have been run on."""
+    runs: dict[tuple[str, str, int], dict[str, Record]] = {}
+    for cell in sweep.cells.values():
+        for record in cell.records:
+            if record.instance in sweep.references and metrics.npi(record, sweep.references[record.instance]) is not None:
+                runs.setdefault(record.instance, {})[record.method] = record
+    return [
+        _duel(by_method, sweep.references[instance]) for instance, by_method in runs.items() if OURS in by_method and len(by_method) > 1
+    ]
+
+
+def headline(sweeps: Sequence[Sweep], horizon: float) -> str:
+    """One row an experiment."""
+    head = [
+        "experiment",
+        "instances",
+        "within 1 %: dcembed",
+        "best other",
+        "sooner",
+        f"NPI at {horizon:g} s: dcembed",
+        "best other",
+        "lower",
+    ]
+    head += ["final objective: better / level / worse", "proved gap"]
+    rows = [_row(sweep, found, horizon) for sweep in sweeps if (found := duels(sweep))]
+    return table(head, rows)
+
+
+def _row(sweep: Sweep, found: list[Duel], horizon: float) -> list[str]:
+    ours, theirs = (float(np.median([max(duel.to_percent[who], SHORTEST) for duel in found])) for who in (0, 1))
+    npi_ours, npi_theirs = (float(np.mean([duel.npi[who] for duel in found])) for who in (0, 1))
+    ends = Counter(duel.is_better for duel in found)
+    gaps = [duel.gap for duel in found if duel.gap is not None]
+    return [
+        f"**{sweep.experiment.title}**",
+        str(len(found)),
+        _time(ours, horizon),
+        _time(theirs, horizon),
+        _sooner(ours, theirs, horizon),
+        formats.percent(npi_ours),
+        formats.percent(npi_theirs),
+        formats.times(npi_theirs / max(npi_ours, 1e-9)),
+        f"{ends[1]} / {ends[0]} / {ends[-1]}",
+        formats.percent(float(np.median(gaps))) if gaps else formats.NOTHING,
+    ]
+
+
+def _duel(by_method: dict[str, Record], reference: float) -> Duel:
+    ours, others = by_method[OURS], [record for method, record in by_method.items() if method != OURS]
+    return Duel(
+        (metrics.npi(ours, reference), min(metrics.npi(record, reference) for record in others)),
+        (_final(ours), min(map(_final, others))),
+        (_to_percent(ours, reference), min(_to_percent(record, reference) for record in others)),
+        reference,
+        proved_gap(ours),
+    )
+
+
+def _final(record: Record) -> float:
+    value = metrics.final_objective(record)
+    return np.inf if value is None else value
+
+
+def _to_percent(record: Record, reference: float) -> float:
+    value = metrics.time_to(record, reference, 1e-2)
+    return np.inf if value is None else value
+
+
+def _time(value: float, horizon: float) -> str:
+    return f"{formats.seconds(value)} s" if np.isfinite(value) else f"not in {horizon:g} s"
+
+
+def _sooner(ours: float, theirs: float, horizon: float) -> str:
+    if not np.isfinite(ours):
+        return formats.NOTHING
+    return formats.times(theirs / ours) if np.isfinite(theirs) else f"over {formats.times(horizon / ours)}"
