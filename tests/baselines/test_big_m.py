@@ -9,14 +9,14 @@ import pytest
 
 import dcembed
 from dcembed import Embedding, Program, Status
-from dcembed.baselines import big_m, obbt
+from dcembed.baselines import anderson, big_m, obbt
 from dcembed.embedded.big_m import default_bounds
 from dcembed.embedded.verify import predict
 from dcembed.errors import MissingBoundError
 from dcembed.network.network import preactivations
 from problems import binary_problem, box_problem, grid_optimum, indicator_problem, quiet, random_mlp
 
-EXACT = [big_m.solve, obbt.solve]
+EXACT = [big_m.solve, obbt.solve, anderson.solve]
 COST = np.array([0.3, -0.2])
 
 
