@@ -12,7 +12,7 @@ from benchmarks.harness.outcome import Checked, LicenceError, Outcome, check, ou
 from benchmarks.harness.process import Report, run_apart
 from benchmarks.harness.records import Record
 from benchmarks.methods.table import METHODS
-from benchmarks.problems.experiments import of_family
+from benchmarks.problems.experiments import experiment_of
 from dcembed import Options, __version__
 
 # Beyond twice the time limit and the allowance for preparation: importing packages, building the instance, checking the points.
@@ -45,7 +45,7 @@ def run_job(job: Job, preparation_limit: float, grace: float = GRACE_SECONDS, st
 
 def perform(job: Job, done: Callable[[], None]) -> dict[str, Any]:
     """Build, solve, check: what the process of a job does. Returns fields of a `Record`."""
-    experiment = of_family(job.experiment)
+    experiment = experiment_of(job.experiment, job.size)
     instance = experiment.build(job.size, job.trial)
     starts = check(instance, [(0.0, start) for start in instance.starts])
     initial = check(instance, [(0.0, instance.initial)]) if instance.initial is not None else starts
@@ -80,6 +80,7 @@ def _fields(outcome: Outcome, checked: Checked) -> dict[str, Any]:
     return {
         "status": outcome.status,
         "objective": checked.trace[-1][1] if checked.trace else None,
+        "bound": outcome.bound,
         "seconds": outcome.seconds,
         "preparation_seconds": outcome.preparation_seconds,
         "added_columns": outcome.added_columns,

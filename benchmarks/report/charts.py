@@ -22,6 +22,7 @@ LOOKS = {
     "two-path": ("#b8a000", "D"),
     "big-m": ("#8a8f98", "v"),
     "big-m-obbt": ("#3c4149", "^"),
+    "big-m-cuts": ("#5f6b7a", "H"),
     "pgd": ("#1f8a4c", "P"),
     "ipopt": ("#7a1f5c", "d"),
     "ipopt-lbfgs": ("#c98bb9", "8"),
@@ -33,7 +34,10 @@ LOOKS = {
     "greedy": ("#0aa5a5", "*"),
     "gurobi-ml": ("#d62839", "<"),
     "pyscipopt-ml": ("#8c5a3c", ">"),
+    "pyscipopt-ml-sos": ("#c69a6d", "4"),
     "omlt": ("#e75a9a", "p"),
+    "omlt-partition": ("#a83267", "+"),
+    "omlt-complementarity": ("#f2a6c6", "x"),
 }
 STYLE = {
     "font.size": 11,
