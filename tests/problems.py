@@ -85,6 +85,14 @@ def binary_problem(seed: int, num_binaries: int = 10) -> tuple[Program, Embeddin
     return program, Embedding(network, np.arange(num_binaries), [n - 2, n - 1])
 
 
+def enumerate_binaries(program: Program, embedding: Embedding) -> float:
+    """The best feasible objective of `binary_problem` over all its points."""
+    designs = np.array(list(itertools.product((0.0, 1.0), repeat=embedding.network.num_inputs)))
+    points = np.hstack([designs, embedding.network(designs)])
+    feasible = (points @ program.rows.toarray().T <= program.row_ub + 1e-9).all(axis=1)
+    return float((points @ program.cost)[feasible].min())
+
+
 def indicator_problem(seed: int, k: int = 4) -> tuple[Program, Embedding]:
     """Count how many of k points can be moved, at a shared budget, to where the network is at least 0.1 (y_i = 1 => f >= 0.1)."""
     rng = np.random.default_rng(seed)

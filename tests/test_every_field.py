@@ -54,7 +54,8 @@ REFUSED = {
     for part in ("integers", "indicators")
 }
 REFUSED |= {("attack", part): "boxes and balls only, but this host has 1 rows" for part in ("rows", "equality")}
-REFUSED |= {(method, "concave"): "takes convex objectives only" for method in ("big-m", "big-m-obbt", "complementarity", "relax-and-walk")}
+CONVEX_ONLY = ("big-m", "big-m-obbt", "big-m-cuts", "complementarity", "relax-and-walk")
+REFUSED |= {(method, "concave"): "takes convex objectives only" for method in CONVEX_ONLY}
 REFUSED |= {("relax-and-walk", part): "polyhedra only" for part in ("quadratic constraints", "cones")}
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import dcembed
 from benchmarks.methods.method import Method
 from benchmarks.methods.table import METHODS
-from benchmarks.problems.experiments import Experiment, of_family
+from benchmarks.problems.experiments import Experiment, experiment_of
 
 PACKAGE = Path(dcembed.__file__).parent
 BENCHMARKS = Path(__file__).resolve().parent.parent
@@ -30,7 +30,7 @@ LENGTH = 16
 
 def fingerprint(family: str, size: str, trial: int, method: str) -> str:
     """The fingerprint of a method on an instance, with the code and the packages that are imported here."""
-    experiment, chosen = of_family(family), METHODS[method]
+    experiment, chosen = experiment_of(family, size), METHODS[method]
     return combine(
         [
             *(_hash_once(PACKAGE / room) for room in chosen.rooms),

@@ -15,7 +15,7 @@ from benchmarks.harness.process import Line, Report, run_apart
 from benchmarks.harness.records import STOPPED, Record
 from benchmarks.harness.watch import Watch
 from benchmarks.methods.table import METHODS
-from benchmarks.problems.experiments import of_family
+from benchmarks.problems.experiments import experiment_of
 from benchmarks.problems.instance import Instance
 from benchmarks.studies.case_runner import processor_seconds
 from dcembed import Options, __version__
@@ -57,7 +57,7 @@ def run_job(
 
 def perform(job: Job, line: Line, stall: float = np.inf) -> dict[str, Any]:
     """Build, solve, check: what the process of a job does. Returns fields of a `Record`."""
-    experiment = of_family(job.experiment)
+    experiment = experiment_of(job.experiment, job.size)
     instance = experiment.build(job.size, job.trial)
     starts = check(instance, [(0.0, start) for start in instance.starts])
     initial = check(instance, [(0.0, instance.initial)]) if instance.initial is not None else starts
@@ -113,6 +113,7 @@ def _fields(outcome: Outcome, checked: Checked) -> dict[str, Any]:
     return {
         "status": outcome.status,
         "objective": checked.trace[-1][1] if checked.trace else None,
+        "bound": outcome.bound,
         "seconds": outcome.seconds,
         "preparation_seconds": outcome.preparation_seconds,
         "added_columns": outcome.added_columns,

@@ -8,11 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.harness.records import Record
+from dcembed.gap import relative_gap
 
 # How long after its time limit a run may take to hand over what it has.
 STOPPING_SECONDS = 1.0
 # Objectives this close, relative to the larger of 1 and themselves, are level.
 LEVEL = 1e-9
+# Solvers stop at a relative gap of 1e-4; what a point loses when it is measured may come on top.
+PROVED_GAP = 2e-4
 
 Trace = Sequence[tuple[float, float]]
 
@@ -146,3 +149,20 @@ def optimality_gap(record: Record) -> float | None:
     if record.optimum is None or final is None:
         return None
     return max(0.0, 100.0 * (final - record.optimum) / max(abs(record.optimum), 1e-12))
+
+
+def proved_gap(record: Record) -> float:
+    """(J - bound) / |J| of the best point that the harness found feasible and the method's own bound; infinite where one is missing."""
+    if record.objective is None or record.bound is None:
+        return np.inf
+    return relative_gap(record.objective, record.bound)
+
+
+def is_proved(record: Record) -> bool:
+    """Whether the method says that it is optimal, with a bound that closes the gap to what the harness has measured."""
+    return record.status == "optimal" and proved_gap(record) <= PROVED_GAP
+
+
+def is_refuted(record: Record, reference: float) -> bool:
+    """Whether a method's bound is above a feasible point, by more than tolerances: what it says about the optimum is wrong."""
+    return record.bound is not None and relative_gap(record.bound, reference) > PROVED_GAP

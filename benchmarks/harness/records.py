@@ -42,6 +42,9 @@ class Record:
         J_0, and the best of the starting points that every method gets.
     optimum
         The true optimum where it was enumerated.
+    bound
+        What the method says that no feasible point is below; none where it proves nothing, and in files from before it was written down.
+        `metrics.is_proved` compares it with what was measured.
     seconds, preparation_seconds, process_seconds
         The method's clock, what it did before, and the life of its process.
     processor_seconds
@@ -88,6 +91,7 @@ class Record:
     versions: str = ""
     command: str = ""
     fingerprint: str = ""
+    bound: float | None = None
     trace: tuple[tuple[float, float], ...] = ()
 
     @property

@@ -35,7 +35,7 @@ def plan(
         for size in (sizes or (experiment.short if short else experiment.sizes))
         for trial in trials
         for method in methods
-        if why_not(METHODS[method], experiment.family) is None
+        if why_not(METHODS[method], experiment) is None
     ]
     return list(dict.fromkeys(jobs))
 
@@ -49,10 +49,10 @@ def say_what_is_left_out(experiments: Iterable[Experiment], methods: Iterable[st
             console.print(f"[yellow]{name} is left out: {package} is not installed. {METHODS[name].install}")
             continue
         usable.append(name)
-        for family in dict.fromkeys(experiment.family for experiment in experiments):
-            reason = why_not(METHODS[name], family)
+        for experiment in experiments:
+            reason = why_not(METHODS[name], experiment)
             if reason is not None:
-                console.print(f"[dim]{name} is not run on {family}: {reason}.")
+                console.print(f"[dim]{name} is not run on {experiment.name}: {reason}.")
     return usable
 
 

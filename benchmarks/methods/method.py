@@ -37,6 +37,8 @@ class Method:
         (program, embeddings, starts, options) -> Result or Outcome. Packages are imported when it is called.
     why_not
         Family of experiments -> why the method is not run on it.
+    small_only
+        Why it is run on small experiments alone; empty if it is run on all.
     settings
         Options it needs for an experiment, beyond the time limit.
     packages
@@ -63,6 +65,7 @@ class Method:
     rooms: tuple[str, ...] = (".",)
     sources: tuple[str, ...] = ()
     may_stop: bool = False
+    small_only: str = ""
 
     def missing_package(self) -> str | None:
         """The first package that is not installed."""
@@ -76,6 +79,7 @@ def baseline(
     why_not: dict[str, str] | None = None,
     packages: tuple[str, ...] = ("pyscipopt",),
     may_stop: bool = False,
+    small_only: str = "",
 ) -> Method:
     """A method of dcembed.baselines, whose clock begins when it is called."""
 
@@ -84,21 +88,43 @@ def baseline(
         return importlib.import_module("dcembed.baselines").BASELINES[name](program, embeddings, start=start, options=options)
 
     sources = (WATCH,) if may_stop else ()
-    return Method(name, label, about, solve, why_not or {}, packages=("dcembed.baselines", *packages), sources=sources, may_stop=may_stop)
+    return Method(
+        name,
+        label,
+        about,
+        solve,
+        why_not or {},
+        packages=("dcembed.baselines", *packages),
+        sources=sources,
+        may_stop=may_stop,
+        small_only=small_only,
+    )
 
 
-def peer(name: str, label: str, about: str, module: str, packages: tuple[str, ...]) -> Method:
-    """A package of others behind a module of `peers`."""
-    solve = solve_of(f"peers.{module}")
-    return Method(name, label, about, solve, packages=packages, rooms=PROBLEM_ROOMS, sources=("peers", WATCH), may_stop=True)
+def peer(name: str, label: str, about: str, module: str, packages: tuple[str, ...], small_only: str = "", **settings: str) -> Method:
+    """A package of others behind a module of `peers`; the settings go to its `solve`."""
+    solve = solve_of(f"peers.{module}", **settings)
+    return Method(
+        name,
+        label,
+        about,
+        solve,
+        packages=packages,
+        rooms=PROBLEM_ROOMS,
+        sources=("peers", WATCH),
+        may_stop=True,
+        small_only=small_only,
+    )
 
 
-def solve_of(module: str) -> Solve:
+def solve_of(module: str, **settings: str) -> Solve:
     """The function `solve` of a module of the benchmarks, which is imported when it is called."""
 
     def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Outcome:
-        return importlib.import_module(f"benchmarks.{module}").solve(program, embeddings, start, options)
+        return importlib.import_module(f"benchmarks.{module}").solve(program, embeddings, start, options, **settings)
 
+    # Fingerprints tell functions apart by their names.
+    solve.__qualname__ = f"{module}.solve{sorted(settings.items())}"
     return solve
 
 
@@ -111,6 +137,13 @@ def paper(formulation: str) -> Callable[[Experiment], dict[str, object]]:
     return settings
 
 
-def why_not(method: Method, family: str) -> str | None:
-    """Why a method is not run on a family of experiments; None if it is."""
-    return method.why_not.get(family)
+def with_proof(experiment: Experiment) -> dict[str, object]:
+    """A proof as well, where exact methods come to theirs."""
+    return {"prove": True} if experiment.is_small else {}
+
+
+def why_not(method: Method, experiment: Experiment) -> str | None:
+    """Why a method is not run on an experiment; None if it is."""
+    if method.small_only and not experiment.is_small:
+        return method.small_only
+    return method.why_not.get(experiment.family)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import dcembed
-from benchmarks.methods.method import PROBLEM_ROOMS, WATCH, Method, baseline, paper, peer, solve_of
+from benchmarks.methods.method import PROBLEM_ROOMS, WATCH, Method, baseline, paper, peer, solve_of, with_proof
 
 _NO_INTEGERS = "its projection needs a continuous host"
 _CONTINUOUS = dict.fromkeys(("water", "pooling"), "it needs a continuous host")
 _BOXES = "it takes boxes and balls without rows"
+_SMALL = "another way to write the same, compared where exact methods come to their end"
 _SCALAR = "it minimizes the output of a network and takes no neural constraints"
 
 METHODS = {
     method.name: method
     for method in (
-        Method("dcembed", "dcembed", "The default: lazy cuts and local splits.", dcembed.solve),
+        Method(
+            "dcembed",
+            "dcembed",
+            "The default: lazy cuts and local splits; on small experiments with a proof.",
+            dcembed.solve,
+            settings=with_proof,
+        ),
         Method("shared", "shared", "The paper's method, one column per hidden unit.", dcembed.solve, settings=paper("shared")),
         Method(
             "two-path",
@@ -32,6 +39,12 @@ METHODS = {
             packages=("dcembed.baselines", "pyscipopt"),
             sources=("methods/tightened.py", WATCH),
             may_stop=True,
+        ),
+        baseline(
+            "big-m-cuts",
+            "big-M + cuts",
+            "Big-M with the inequalities of the ideal formulation of Anderson et al. as cuts at the root.",
+            small_only=_SMALL,
         ),
         baseline(
             "pgd",
@@ -94,11 +107,38 @@ METHODS = {
             packages=("pyscipopt", "pyscipopt_ml", "torch"),
         ),
         peer(
+            "pyscipopt-ml-sos",
+            "PySCIPOpt-ML SOS",
+            "The same with its formulation by special ordered sets, which is its default.",
+            "pyscipopt_ml_",
+            packages=("pyscipopt", "pyscipopt_ml", "torch"),
+            small_only=_SMALL,
+            formulation="sos",
+        ),
+        peer(
             "omlt",
             "OMLT",
             "OMLT's big-M formulation in Pyomo, on HiGHS; on SCIP where the objective is quadratic.",
             "omlt_",
             packages=("pyomo", "omlt", "pyscipopt"),
+        ),
+        peer(
+            "omlt-partition",
+            "OMLT partition",
+            "The same with its formulation by parts of the weights, after Tsay et al.; two parts, as it has them.",
+            "omlt_",
+            packages=("pyomo", "omlt", "pyscipopt"),
+            small_only=_SMALL,
+            formulation="partition",
+        ),
+        peer(
+            "omlt-complementarity",
+            "OMLT complementarity",
+            "The same with its formulation by products of a unit and what it cuts off, on SCIP.",
+            "omlt_",
+            packages=("pyomo", "omlt", "pyscipopt"),
+            small_only=_SMALL,
+            formulation="complementarity",
         ),
     )
 }

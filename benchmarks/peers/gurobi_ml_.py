@@ -10,7 +10,7 @@ import numpy as np
 from gurobi_ml import add_predictor_constr
 from gurobipy import GRB
 
-from benchmarks.harness.outcome import LicenceError, Outcome
+from benchmarks.harness.outcome import LicenceError, Outcome, known_bound
 from benchmarks.harness.watch import Watch, watch_of
 from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend
 from dcembed import Embedding, Options, Program
@@ -112,4 +112,5 @@ def _optimize(model: gp.Model, columns: list[gp.Var], host: PlainHost, num_rows:
         added_rows=model.NumConstrs - num_rows,
         # Gurobi makes a binary of each of its general constraints.
         added_binaries=model.NumGenConstrs - len(host.program.indicators),
+        bound=known_bound(model.ObjBound),
     )

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pyscipopt
 
+from benchmarks.harness.outcome import known_bound
 from benchmarks.harness.watch import Watch, watch_of
+from benchmarks.peers.solver_run import SolverRun
 from dcembed import Options
 
 Array = np.ndarray
@@ -25,13 +27,14 @@ def run_scip(
     options: Options,
     to_host: Callable[[Array], Array] = lambda values: values,
     **known: float,
-) -> tuple[str, list[tuple[float, Array]], float]:
-    """Status, (seconds, values of the first `num_own` columns) of each new best point, and seconds.
+) -> SolverRun:
+    """Optimize; the points have the values of the first `num_own` columns.
 
     The starts have values for `columns` but not for what a package has added: SCIP completes them. `to_host` makes a point of the host
     of the values that are kept; what is `known` of the record goes to the watch.
     """
     own = columns[:num_own]
+    sizes = model.getNVars(), model.getNConss()
     model.hideOutput()
     model.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.FEASIBILITY, quiet=True)
     model.setParam("limits/time", options.time_limit)
@@ -60,7 +63,8 @@ def run_scip(
     if model.getNSols():
         best = model.getBestSol()
         points.append((seconds, np.array([model.getSolVal(best, column) for column in own])))
-    return {"timelimit": "time_limit", "userinterrupt": "interrupted"}.get(model.getStatus(), model.getStatus()), points, seconds
+    status = {"timelimit": "time_limit", "userinterrupt": "interrupted"}.get(model.getStatus(), model.getStatus())
+    return SolverRun(status, points, seconds, known_bound(model.getDualbound()), *sizes)
 
 
 class _Keeper(pyscipopt.Eventhdlr):

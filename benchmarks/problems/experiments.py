@@ -8,11 +8,13 @@ from pathlib import Path
 
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.pooling import build_pooling, find_pooling, optimum
-from benchmarks.problems.qp import build_qp, find_qp, read_qp_size
+from benchmarks.problems.qp import NUM_BLOCKS, build_qp, find_qp, read_qp_size
 from benchmarks.problems.sizes import read_number
 from benchmarks.problems.water import build_water, find_water
 
 NUM_TRIALS = 3
+# Networks of the small QP, and the largest sizes of the other small experiments.
+SMALL_NETWORK, MAX_SMALL_WATER, MAX_SMALL_POOLING = (8, 2), 4, 3
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Experiment:
         Size -> true optimum, where it can be enumerated.
     initial_penalty
         tau_0 of the paper; None where it states none.
+    is_small
+        Whether it is there to let every exact method, Gurobi's size-limited licence included, come to a proof.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Experiment:
     sign: int = 1
     optimum: Callable[[str], float] | None = None
     initial_penalty: float | None = None
+    is_small: bool = False
 
 
 def _width(size: str) -> int | None:
@@ -66,6 +71,29 @@ def _width(size: str) -> int | None:
 def _depth(size: str) -> int | None:
     width, depth, _ = read_qp_size(size)
     return depth if width == 64 else None
+
+
+def _blocks(size: str) -> int | None:
+    *network, num_blocks = read_qp_size(size)
+    return num_blocks if tuple(network) == SMALL_NETWORK and num_blocks < NUM_BLOCKS else None
+
+
+def _samples(size: str) -> int | None:
+    number = read_number(size)
+    return number if number > MAX_SMALL_WATER else None
+
+
+def _few_samples(size: str) -> int | None:
+    return read_number(size) if _samples(size) is None else None
+
+
+def _scenarios(size: str) -> int | None:
+    m = read_number(size)
+    return m**3 if m > MAX_SMALL_POOLING else None
+
+
+def _few_scenarios(size: str) -> int | None:
+    return read_number(size) ** 3 if _scenarios(size) is None else None
 
 
 EXPERIMENTS = {
@@ -107,7 +135,7 @@ EXPERIMENTS = {
             short=("25", "800"),
             files=find_water,
             build=build_water,
-            order=read_number,
+            order=_samples,
             sign=-1,
             initial_penalty=10.0,
         ),
@@ -121,9 +149,53 @@ EXPERIMENTS = {
             short=("17",),
             files=find_pooling,
             build=build_pooling,
-            order=lambda size: read_number(size) ** 3,
+            order=_scenarios,
             sign=-1,
             optimum=lambda size: optimum(read_number(size)),
+        ),
+        Experiment(
+            name="small-qp",
+            family="qp",
+            title="Small QP",
+            axis="blocks (8x2 networks)",
+            sizes=("8x2x2", "8x2x3", "8x2x4"),
+            beyond=(),
+            short=(),
+            files=find_qp,
+            build=build_qp,
+            order=_blocks,
+            initial_penalty=100.0,
+            is_small=True,
+        ),
+        Experiment(
+            name="small-water",
+            family="water",
+            title="Small water treatment",
+            axis="samples",
+            sizes=("2", "3", "4"),
+            beyond=(),
+            short=(),
+            files=find_water,
+            build=build_water,
+            order=_few_samples,
+            sign=-1,
+            initial_penalty=10.0,
+            is_small=True,
+        ),
+        Experiment(
+            name="small-pooling",
+            family="pooling",
+            title="Small pooling",
+            axis="scenarios",
+            sizes=("2", "3"),
+            beyond=(),
+            short=(),
+            files=find_pooling,
+            build=build_pooling,
+            order=_few_scenarios,
+            sign=-1,
+            optimum=lambda size: optimum(read_number(size)),
+            is_small=True,
         ),
     )
 }
@@ -132,6 +204,11 @@ EXPERIMENTS = {
 def of_family(family: str) -> Experiment:
     """Any experiment that builds the instances of a family."""
     return next(e for e in EXPERIMENTS.values() if e.family == family)
+
+
+def experiment_of(family: str, size: str) -> Experiment:
+    """The first experiment that a size of a family is in; any of the family for a size that is in none."""
+    return next((e for e in EXPERIMENTS.values() if belongs(e, family, size)), of_family(family))
 
 
 def belongs(experiment: Experiment, family: str, size: str) -> bool:

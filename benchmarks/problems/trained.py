@@ -6,8 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.problems.data import MissingDataError
 from dcembed import Network, load_network
+from dcembed.importers.weights.arrays_ import FORMAT_KEY
 
 NETWORKS = Path(__file__).parent.parent / "networks"
 NETWORKS_VARIABLE = "DCEMBED_NETWORKS"
@@ -27,5 +30,10 @@ def require_network(path: Path, command: str) -> Path:
 
 
 def load_trained(path: Path, command: str, architecture: Any = None) -> Network:
-    """The network in a file; the error has the command that trains it."""
-    return load_network(require_network(path, command), architecture=architecture)
+    """The network in a file; the error has the command that trains it.
+
+    `architecture` is for files of weights alone: what `save_network` has written says itself what it is.
+    """
+    with np.load(require_network(path, command)) as archive:
+        says_itself = FORMAT_KEY in archive
+    return load_network(path, architecture=None if says_itself else architecture)

@@ -1,8 +1,9 @@
 """Linear relaxations beside those of auto_LiRPA: `python -m benchmarks.studies.relaxations --out benchmarks/results/bounds/relaxations.md`.
 
 The same networks and the same boxes, one thread. How tight: the mean over boxes of the lower bound of the prediction (higher is tighter),
-beside the least value that was met on samples. How fast: clock microseconds a box, the best of a few runs. auto_LiRPA is no dependency; where
-it is not installed, that is said and our own columns are shown alone.
+beside the least value that was met on samples. How fast: processor microseconds a box, the best of a few runs. auto_LiRPA is no dependency; where
+it is not installed, that is said and our own columns are shown alone. `box_hosts` says how to install it, and what branch and bound makes of
+the bounds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from benchmarks.problems.qp import load_qp_network
 from benchmarks.problems.smooth_qp import load_smooth_network
 from benchmarks.problems.water import load_water_network, untreated_samples
 from dcembed import Network
-from dcembed.network.bounds import lower_lines
+from dcembed.network.activations.ranges import value_range
+from dcembed.network.bounds import image, lower_lines
 from dcembed.network.planes import lower_planes, lowest
 
 Array = np.ndarray
@@ -31,7 +33,12 @@ NUM_BOXES, NUM_SAMPLES, ITERATIONS = 64, 500, 20
 # Runs are repeated until they have taken so many seconds in all, at most so often.
 ENOUGH, REPEATS = 1.0, 5
 # What the peer calls its relaxations.
-PEER = {"auto_LiRPA forward": "forward", "auto_LiRPA backward": "backward", f"auto_LiRPA optimized, {ITERATIONS}": "CROWN-Optimized"}
+PEER = {
+    "auto_LiRPA IBP": "IBP",
+    "auto_LiRPA forward": "forward",
+    "auto_LiRPA CROWN": "CROWN",
+    f"auto_LiRPA alpha-CROWN, {ITERATIONS}": "CROWN-Optimized",
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class Case:
 
 def cases() -> Iterator[Case]:
     networks = {f"qp-{w}x{d}": load_qp_network(w, d, 0) for w, d in ((64, 3), (64, 6), (256, 3))}
+    networks["qp-8x2"] = load_qp_network(8, 2, 0)
     networks["qp-tanh-64x3"] = load_smooth_network("tanh", 64, 3, 0)
     for name, network in networks.items():
         yield Case(name, network, -np.ones(network.num_inputs), np.ones(network.num_inputs))
@@ -71,7 +79,14 @@ def ours(network: Network) -> dict[str, Bounder]:
     def planes(tight: bool, steps: int) -> Bounder:
         return lambda lb, ub: lowest(lower_planes(network, ones, lb, ub, tight=tight, steps=steps), lb, ub)[:, 0]
 
+    def intervals(lb: Array, ub: Array) -> Array:
+        sources = [(lb, ub)]
+        for stage, activation in zip(network.stages, network.activations, strict=True):
+            sources.append(value_range(activation, *image(stage, sources)))
+        return image(network.output, sources)[0][:, 0]
+
     return {
+        "intervals": intervals,
         "forward": forward,
         "backward": planes(True, 0),
         f"backward, {ITERATIONS} steps": planes(True, ITERATIONS),
@@ -94,9 +109,9 @@ def measure(make: Callable[[], Bounder], lb: Array, ub: Array) -> tuple[float, f
     seconds = []
     for _ in range(REPEATS):
         bounder = make()
-        began = time.perf_counter()
+        began = time.process_time()
         least = bounder(lb, ub)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.process_time() - began)
         if sum(seconds) > ENOUGH:
             break
     return float(np.mean(least)), 1e6 * min(seconds) / NUM_BOXES
@@ -127,8 +142,8 @@ def heading() -> list[str]:
         "",
         f"{NUM_BOXES} boxes, one thread; widths are relative to [-1, 1] (water: to two standard deviations around the mean).",
         "",
-        "- forward: two lines around every unit (`lower_lines`); backward: `lower_planes(tight=True)`; with steps: slopes of every unit chosen,",
-        "  for the bounds of the units before it, too",
+        "- intervals: interval arithmetic, as IBP; forward: two lines around every unit (`lower_lines`); backward: `lower_planes(tight=True)`, as",
+        "  CROWN; with steps: slopes of every unit chosen, for the bounds of the units before it, too, as alpha-CROWN",
         "- planes: `lower_planes` as branching calls it, with and without three steps",
         *(["- auto_LiRPA is not installed here: its rows are missing"] if is_missing else []),
         "",

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import dcembed
 from dcembed import Embedding, Program, Status
-from dcembed.baselines import big_m, obbt
+from dcembed.baselines import anderson, big_m, obbt
 from dcembed.embedded.big_m import default_bounds
 from dcembed.embedded.verify import predict
 from dcembed.errors import MissingBoundError
 from dcembed.network.network import preactivations
-from problems import binary_problem, box_problem, grid_optimum, indicator_problem, quiet, random_mlp
+from problems import binary_problem, box_problem, enumerate_binaries, grid_optimum, indicator_problem, quiet, random_mlp
 
-EXACT = [big_m.solve, obbt.solve]
+EXACT = [big_m.solve, obbt.solve, anderson.solve]
 COST = np.array([0.3, -0.2])
-
-
-def enumerate_binaries(program, embedding):
-    """The best feasible objective over all binary points."""
-    designs = np.array(list(itertools.product((0.0, 1.0), repeat=embedding.network.num_inputs)))
-    points = np.hstack([designs, embedding.network(designs)])
-    feasible = (points @ program.rows.toarray().T <= program.row_ub + 1e-9).all(axis=1)
-    return (points @ program.cost)[feasible].min()
 
 
 @pytest.mark.parametrize("solve", EXACT)

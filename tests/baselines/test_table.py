@@ -90,7 +90,7 @@ def test_a_log_names_the_method_and_its_sizes(method, capsys):
     assert result.status.name in printed
 
 
-@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "pgd", "complementarity", "dual-decomposition"])
+@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "big-m-cuts", "pgd", "complementarity", "dual-decomposition"])
 def test_neural_rows_hold_at_what_is_called_feasible(method):
     program, embedding = level_problem(2)
     result = BASELINES[method](program, embedding, options=few(method, max_iterations=200))
@@ -100,7 +100,7 @@ def test_neural_rows_hold_at_what_is_called_feasible(method):
         assert embedding.network(result.x[:2])[0] <= program.ub[2] + result.feasibility_tol
 
 
-@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "complementarity"])
+@pytest.mark.parametrize("method", ["big-m", "big-m-obbt", "big-m-cuts", "complementarity"])
 def test_integers_of_the_host_are_kept(method):
     program, embedding = binary_problem(0)
     result = BASELINES[method](program, embedding, options=quiet())
@@ -108,7 +108,7 @@ def test_integers_of_the_host_are_kept(method):
     np.testing.assert_array_equal(result.x[:10], np.round(result.x[:10]))
 
 
-@pytest.mark.parametrize("method", ["big-m", "complementarity"])
+@pytest.mark.parametrize("method", ["big-m", "big-m-cuts", "complementarity"])
 def test_a_run_that_must_end_while_units_are_bounded_keeps_its_start(method, monkeypatch):
     program, embedding = neural_objective()
 

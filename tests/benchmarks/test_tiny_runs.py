@@ -17,6 +17,7 @@ from benchmarks.harness.sweep import run_sweep
 from benchmarks.methods.method import why_not
 from benchmarks.methods.table import METHODS
 from benchmarks.problems import trained
+from benchmarks.problems.experiments import experiment_of
 from dcembed.engine.search import patience
 
 # Experiment and size; the QP has two blocks and a network made here.
@@ -24,7 +25,7 @@ TINY = {"qp": "8x3x2", "water": "3", "pooling": "2"}
 LIMIT = 0.4
 BEST = {"qp": -0.179125, "water": -3.0, "pooling": -382.6734}
 INSTALLED = [name for name, method in METHODS.items() if method.missing_package() is None]
-PAIRS = [(family, name) for family in TINY for name in METHODS if why_not(METHODS[name], family) is None]
+PAIRS = [(family, name) for family, size in TINY.items() for name in METHODS if why_not(METHODS[name], experiment_of(family, size)) is None]
 
 
 @pytest.fixture(scope="module")

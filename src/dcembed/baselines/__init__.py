@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from dcembed.baselines import attack, awasthi, big_m, complementarity, dual_decomposition, ipopt, obbt, pgd, relax_and_walk
+from dcembed.baselines import anderson, attack, awasthi, big_m, complementarity, dual_decomposition, ipopt, obbt, pgd, relax_and_walk
 from dcembed.result import Result
 
-__all__ = ["BASELINES", "attack", "awasthi", "big_m", "complementarity", "dual_decomposition", "ipopt", "obbt", "pgd", "relax_and_walk"]
+__all__ = [
+    "BASELINES",
+    "anderson",
+    "attack",
+    "awasthi",
+    "big_m",
+    "complementarity",
+    "dual_decomposition",
+    "ipopt",
+    "obbt",
+    "pgd",
+    "relax_and_walk",
+]
 
 BASELINES: Mapping[str, Callable[..., Result]] = {
     "big-m": big_m.solve,
     "big-m-obbt": obbt.solve,
+    "big-m-cuts": anderson.solve,
     "pgd": pgd.solve,
     "ipopt": ipopt.solve,
     "ipopt-lbfgs": partial(ipopt.solve, hessian="limited-memory"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from dcembed.embedded.unit_bounds import StageBounds
 from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
-from dcembed.run.arguments import read_arguments
+from dcembed.run.arguments import Arguments, read_arguments
 from dcembed.run.clock import RunEnded
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
@@ -56,23 +56,32 @@ def solve(
         What the bounds have cost, to be noted in the result.
     """
     arguments = read_arguments(program, embeddings, start, options)
-    refuse_nonconvex(program, "The big-M encoding")
+
+    def build(recorder: Recorder) -> BigM:
+        problem, listed = arguments.minimized, arguments.embeddings
+        known = bounds if bounds is not None else default_bounds(problem, listed, recorder.clock.check)
+        return build_big_m(problem, listed, known)
+
+    return solve_encoding(arguments, build, "big-M", preparation_seconds)
+
+
+def solve_encoding(arguments: Arguments, build: Callable[[Recorder], BigM], method: str, preparation_seconds: float = 0.0) -> Result:
+    """Build an encoding and solve it. `build` may raise RunEnded; `method` is what the log calls it."""
+    refuse_nonconvex(arguments.program, "The big-M encoding")
     refuse_smooth(arguments.embeddings, "The big-M encoding")
-    problem, listed = arguments.minimized, arguments.embeddings
     require_room_for_units(
-        ((embedding.network, embedding.num_evaluations) for embedding in listed), "big-M", "dcembed.solve does not need them."
+        ((embedding.network, embedding.num_evaluations) for embedding in arguments.embeddings), "big-M", "dcembed.solve does not need them."
     )
     with open_recorder(arguments) as recorder:
         # The starts are there before the encoding is.
         for number, w in enumerate(arguments.starts):
             recorder.offer_start(w, number)
         try:
-            known = bounds if bounds is not None else default_bounds(problem, listed, recorder.clock.check)
+            encoded = build(recorder)
         except RunEnded as ended:
             return recorder.journal.result(ended.status, preparation_seconds)
-        encoded = build_big_m(problem, listed, known)
         backend = choose_backend(encoded.program.problem_class, arguments.options.solver)
-        recorder.begin("big-M", backend, encoded.program.num_columns, encoded.program.num_rows, encoded.num_binaries)
+        recorder.begin(method, backend, encoded.program.num_columns, encoded.program.num_rows, encoded.num_binaries)
         solution = _run(encoded, backend, recorder)
     return recorder.journal.result(_status(solution, recorder), preparation_seconds)
 

@@ -83,7 +83,7 @@ def test_the_engine_matters_to_methods_of_ours_and_the_host_to_all(package, name
 @pytest.mark.parametrize(
     ("file", "touched"),
     [
-        ("peers/host.py", {"gurobi-ml", "pyscipopt-ml", "omlt"}),
+        ("peers/host.py", set(OTHERS) - {"greedy"}),
         ("methods/greedy.py", {"greedy"}),
         ("problems/instance.py", set(METHODS)),
         ("harness/outcome.py", set(METHODS)),
@@ -97,6 +97,19 @@ def test_code_of_the_benchmarks_matters_to_the_methods_that_it_is_of(benchmarks_
     before = {name: fingerprint(*QP, name) for name in METHODS}
     change_one_byte(benchmarks_folder / file)
     assert {name for name in METHODS if fingerprint(*QP, name) != before[name]} == touched
+
+
+def test_formulations_of_one_package_are_told_apart(monkeypatch):
+    before = fingerprint(*QP, "omlt-partition")
+    monkeypatch.setitem(METHODS, "omlt-partition", replace(METHODS["omlt-complementarity"], name="omlt-partition"))
+    assert fingerprint(*QP, "omlt-partition") != before
+
+
+def test_a_small_size_has_the_settings_of_its_own_experiment(monkeypatch):
+    small, large = fingerprint("qp", "8x2x2", 0, "dcembed"), fingerprint(*QP, "dcembed")
+    monkeypatch.setitem(METHODS, "dcembed", replace(METHODS["dcembed"], settings=lambda experiment: {}))
+    assert fingerprint("qp", "8x2x2", 0, "dcembed") != small
+    assert fingerprint(*QP, "dcembed") == large
 
 
 def test_instance_data_settings_and_packages_matter(monkeypatch, tmp_path):

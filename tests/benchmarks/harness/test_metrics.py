@@ -8,10 +8,13 @@ from benchmarks.harness.metrics import (
     ahead_from,
     cut,
     final_objective,
+    is_proved,
+    is_refuted,
     known_trace,
     npi,
     optimality_gap,
     primal_integral,
+    proved_gap,
     references,
     time_to,
     time_to_feasible,
@@ -101,3 +104,22 @@ def test_a_run_is_ahead_from_the_moment_after_which_no_other_catches_up():
     nothing = record(start=None)
     assert ahead_from(nothing, [greedy]) == float("inf")
     assert ahead_from(nothing, [record("omlt", start=None)]) is None
+
+
+def test_a_proof_is_a_word_and_a_bound_that_meets_what_was_measured():
+    proved = record(status="optimal", objective=-10.0, bound=-10.0005)
+    assert proved_gap(proved) == pytest.approx(5e-5)
+    assert is_proved(proved)
+    # The word alone, the bound alone, a bound too far away, and points that were all rejected are none.
+    assert not is_proved(record(status="optimal", objective=-10.0))
+    assert not is_proved(record(status="time_limit", objective=-10.0, bound=-10.0))
+    assert not is_proved(record(status="optimal", objective=-10.0, bound=-10.1))
+    assert not is_proved(record(status="optimal", bound=-10.0))
+    assert proved_gap(record(objective=-10.0)) == float("inf")
+
+
+def test_a_bound_above_a_feasible_point_is_refuted():
+    assert is_refuted(record(bound=-9.9), -10.0)
+    assert not is_refuted(record(bound=-9.9999), -10.0)
+    assert not is_refuted(record(bound=-11.0), -10.0)
+    assert not is_refuted(record(), -10.0)

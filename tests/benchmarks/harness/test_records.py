@@ -20,7 +20,8 @@ def record(method="dcembed", **changes) -> Record:
 
 def test_records_come_back_as_they_were_written(tmp_path):
     path = tmp_path / "deep" / "records.csv"
-    full = record(note='a, "b"\nc', objective=-0.1 / 3, memory=12.5, num_points=2, trace=((0.125, -0.1 / 3), (1.5, -2.0)), optimum=None)
+    trace = ((0.125, -0.1 / 3), (1.5, -2.0))
+    full = record(note='a, "b"\nc', objective=-0.1 / 3, bound=-2.0 / 3, memory=12.5, num_points=2, trace=trace, optimum=None)
     for one in (full, record("pgd")):
         append_record(path, one)
     assert read_records(path) == [full, record("pgd")]
@@ -69,6 +70,21 @@ def test_a_file_from_before_there_were_fingerprints_is_read_and_gets_the_column(
     assert read_records(path) == [old]
     append_record(path, record())
     assert read_records(path) == [old, record()]
+
+
+def test_a_file_from_before_bounds_were_written_down_is_read_and_gets_the_column(tmp_path):
+    path, old = tmp_path / "records.csv", record("big-m", status="optimal", objective=-1.0)
+    append_record(path, old)
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    at = rows[0].index("bound")
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([cell for number, cell in enumerate(row) if number != at] for row in rows)
+    assert read_records(path) == [old]
+    assert read_records(path)[0].bound is None
+    new = record(bound=-0.1 / 3)
+    append_record(path, new)
+    assert read_records(path) == [old, new]
 
 
 def test_the_newest_record_of_an_instance_is_the_last_one_whatever_its_source(tmp_path):
