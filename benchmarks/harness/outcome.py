@@ -35,6 +35,8 @@ class Outcome:
         Time before the clock started: bound tightening, or building a model in a modelling tool.
     added_columns, added_rows, added_binaries
         What the formulation adds to the host; None where the method builds no formulation.
+    bound
+        Below the objective of all feasible points, by the method's own word; minus infinity where it has none.
     """
 
     status: str
@@ -44,6 +46,7 @@ class Outcome:
     added_columns: int | None = None
     added_rows: int | None = None
     added_binaries: int | None = None
+    bound: float = -np.inf
 
 
 @dataclass(frozen=True)

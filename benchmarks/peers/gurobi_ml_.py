@@ -11,8 +11,9 @@ from gurobi_ml import add_predictor_constr
 from gurobipy import GRB
 
 from benchmarks.harness.outcome import LicenceError, Outcome
-from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend
+from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend, whole_quadratic
 from dcembed import Embedding, Options, Program
+from dcembed.solvers.base import told_bound
 
 Array = np.ndarray
 TOO_LARGE = GRB.Error.SIZE_LIMIT_EXCEEDED
@@ -44,8 +45,8 @@ def _add_host(model: gp.Model, program: Program) -> list[gp.Var]:
     ):
         if rows.any():
             model.addMConstr(program.rows[rows], columns, sense, side[rows])
-    quadratic = None if program.quadratic is None else program.quadratic * 0.5
-    model.setMObjective(quadratic, program.cost, program.offset, columns, columns, columns, GRB.MINIMIZE)
+    curved = whole_quadratic(program)
+    model.setMObjective(None if curved is None else curved * 0.5, program.cost, program.offset, columns, columns, columns, GRB.MINIMIZE)
     listed = columns.tolist()
     for indicator in program.indicators:
         row = gp.LinExpr(indicator.coefficients.data.tolist(), [listed[j] for j in indicator.coefficients.indices])
@@ -107,4 +108,5 @@ def _optimize(model: gp.Model, columns: list[gp.Var], host: PlainHost, num_rows:
         added_rows=model.NumConstrs - num_rows,
         # Gurobi makes a binary of each of its general constraints.
         added_binaries=model.NumGenConstrs - len(host.program.indicators),
+        bound=told_bound(model.ObjBound),
     )

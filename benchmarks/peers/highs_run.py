@@ -10,6 +10,7 @@ import numpy as np
 from highspy import cb
 
 from dcembed import Options
+from dcembed.solvers.base import told_bound
 
 Array = np.ndarray
 # HiGHS does not look at its clock in all its phases; in some of these it hears an interrupt.
@@ -23,8 +24,8 @@ CALLBACKS = (
 
 def run_highs(
     path: Path, names: list[str | None], starts: list[Array], options: Options
-) -> tuple[str, list[tuple[float, Array]], float, tuple[int, int]]:
-    """Status, (seconds, values of the named columns) of each new best point, seconds, and the numbers of columns and rows.
+) -> tuple[str, list[tuple[float, Array]], float, tuple[int, int], float]:
+    """Status, (seconds, values of the named columns) of each new best point, seconds, the numbers of columns and rows, and the bound.
 
     A name of None stands for a column that is not in the file; its value is zero. The first start is passed, to be completed.
     """
@@ -66,4 +67,5 @@ def run_highs(
         points,
         seconds,
         (highs.getNumCol(), highs.getNumRow()),
+        told_bound(highs.getInfo().mip_dual_bound),
     )

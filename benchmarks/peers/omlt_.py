@@ -22,7 +22,7 @@ from pyomo.common.collections import ComponentMap
 
 from benchmarks.harness.outcome import Outcome
 from benchmarks.peers.highs_run import run_highs
-from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers
+from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers, whole_quadratic
 from dcembed import Embedding, Network, Options, Program
 from dcembed.network.activations import RELU, find_activation
 from dcembed.program.indicators import linearize_indicators
@@ -44,7 +44,7 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
         path, names = _write(model, Path(folder), needs_scip)
         starts = [_complete(model, host, extend(host, embeddings, w)) for w in start]
         run = _run_scip if needs_scip else run_highs
-        status, points, seconds, sizes = run(path, names, starts, options)
+        status, points, seconds, sizes, bound = run(path, names, starts, options)
     return Outcome(
         status=status,
         points=[(at, x[: host.num_columns]) for at, x in points],
@@ -53,6 +53,7 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
         added_columns=sizes[0] - host.num_columns,
         added_rows=sizes[1] - program.num_rows,
         added_binaries=num_binaries - program.num_integers,
+        bound=bound,
     )
 
 
@@ -161,9 +162,10 @@ def _definition(network: Network, lb: Array, ub: Array) -> NetworkDefinition:
 
 def _objective(model: pyo.ConcreteModel, program: Program):
     expression = program.offset + pyo.quicksum(float(c) * model.w[j] for j, c in enumerate(program.cost) if c)
-    if program.quadratic is None:
+    curved = whole_quadratic(program)
+    if curved is None:
         return expression
-    entries = sp.coo_array(sp.triu(program.quadratic))
+    entries = sp.coo_array(sp.triu(curved))
     weight = np.where(entries.row == entries.col, 0.5, 1.0) * entries.data
     terms = zip(entries.row.tolist(), entries.col.tolist(), weight.tolist(), strict=True)
     return expression + pyo.quicksum(v * model.w[i] * model.w[j] for i, j, v in terms)
@@ -193,8 +195,8 @@ def _run_scip(path: Path, names: list[str | None], starts: list[Array], options:
     there = [j for j, name in enumerate(names) if name in by_name]
     columns = [by_name[names[j]] for j in there]
     sizes = model.getNVars(), model.getNConss()
-    status, points, seconds = run_scip(model, columns, len(columns), [x[there] for x in starts], options)
-    return status, [(at, _spread(values, there, len(names))) for at, values in points], seconds, sizes
+    status, points, seconds, bound = run_scip(model, columns, len(columns), [x[there] for x in starts], options)
+    return status, [(at, _spread(values, there, len(names))) for at, values in points], seconds, sizes, bound
 
 
 def _spread(values: Array, there: list[int], size: int) -> Array:

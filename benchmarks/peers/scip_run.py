@@ -9,14 +9,15 @@ import numpy as np
 import pyscipopt
 
 from dcembed import Options
+from dcembed.solvers.base import told_bound
 
 Array = np.ndarray
 
 
 def run_scip(
     model: pyscipopt.Model, columns: Sequence[pyscipopt.Variable], num_own: int, starts: Sequence[Array], options: Options
-) -> tuple[str, list[tuple[float, Array]], float]:
-    """Status, (seconds, values of the first `num_own` columns) of each new best point, and seconds.
+) -> tuple[str, list[tuple[float, Array]], float, float]:
+    """Status, (seconds, values of the first `num_own` columns) of each new best point, seconds, and the bound.
 
     The starts have values for `columns` but not for what a package has added: SCIP completes them.
     """
@@ -42,7 +43,7 @@ def run_scip(
     if model.getNSols():
         best = model.getBestSol()
         points.append((seconds, np.array([model.getSolVal(best, column) for column in own])))
-    return {"timelimit": "time_limit"}.get(model.getStatus(), model.getStatus()), points, seconds
+    return {"timelimit": "time_limit"}.get(model.getStatus(), model.getStatus()), points, seconds, told_bound(model.getDualbound())
 
 
 class _Keeper(pyscipopt.Eventhdlr):
