@@ -9,7 +9,7 @@ from benchmarks.problems.servers import WIDTHS, build_recourse, draw_clients, dr
 from benchmarks.problems.training_command import run_training
 from dcembed import save_network
 
-NUM_STEPS, NUM_SAMPLES = 5_000, 1_500
+NUM_STEPS, NUM_SAMPLES = 5_000, 800
 
 
 def draw_samples(size: str, number: int) -> tuple[np.ndarray, np.ndarray]:
