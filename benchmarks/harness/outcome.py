@@ -13,6 +13,8 @@ from dcembed.embedded.verify import predict
 
 Array = np.ndarray
 FEASIBILITY_TOL = 1e-5
+# What SCIP, the first of them, takes for infinity.
+INFINITE = 1e20
 
 
 class LicenceError(RuntimeError):
@@ -36,7 +38,7 @@ class Outcome:
     added_columns, added_rows, added_binaries
         What the formulation adds to the host; None where the method builds no formulation.
     bound
-        Below the objective of all feasible points, by the method's own word; minus infinity where it has none.
+        What the method says that no feasible point is below; None where it proves nothing.
     """
 
     status: str
@@ -46,7 +48,7 @@ class Outcome:
     added_columns: int | None = None
     added_rows: int | None = None
     added_binaries: int | None = None
-    bound: float = -np.inf
+    bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,13 @@ def outcome_of(result: Result) -> Outcome:
         added_columns=result.sizes.added_columns,
         added_rows=result.sizes.added_rows,
         added_binaries=int(getattr(result.sizes, "added_binaries", 0)),
+        bound=known_bound(result.bound),
     )
+
+
+def known_bound(value: float) -> float | None:
+    """A bound as solvers tell it; None where the number stands for none: NaN, infinity, or what a solver takes for it."""
+    return float(value) if abs(value) < INFINITE else None
 
 
 def check(instance: Instance, points: Sequence[tuple[float, Array]]) -> Checked:

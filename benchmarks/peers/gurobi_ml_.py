@@ -10,10 +10,9 @@ import numpy as np
 from gurobi_ml import add_predictor_constr
 from gurobipy import GRB
 
-from benchmarks.harness.outcome import LicenceError, Outcome
+from benchmarks.harness.outcome import LicenceError, Outcome, known_bound
 from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend, whole_quadratic
 from dcembed import Embedding, Options, Program
-from dcembed.solvers.base import told_bound
 
 Array = np.ndarray
 TOO_LARGE = GRB.Error.SIZE_LIMIT_EXCEEDED
@@ -108,5 +107,5 @@ def _optimize(model: gp.Model, columns: list[gp.Var], host: PlainHost, num_rows:
         added_rows=model.NumConstrs - num_rows,
         # Gurobi makes a binary of each of its general constraints.
         added_binaries=model.NumGenConstrs - len(host.program.indicators),
-        bound=told_bound(model.ObjBound),
+        bound=known_bound(model.ObjBound),
     )

@@ -9,8 +9,9 @@ import highspy
 import numpy as np
 from highspy import cb
 
+from benchmarks.harness.outcome import known_bound
+from benchmarks.peers.solver_run import SolverRun
 from dcembed import Options
-from dcembed.solvers.base import told_bound
 
 Array = np.ndarray
 # HiGHS does not look at its clock in all its phases; in some of these it hears an interrupt.
@@ -22,10 +23,8 @@ CALLBACKS = (
 )
 
 
-def run_highs(
-    path: Path, names: list[str | None], starts: list[Array], options: Options
-) -> tuple[str, list[tuple[float, Array]], float, tuple[int, int], float]:
-    """Status, (seconds, values of the named columns) of each new best point, seconds, the numbers of columns and rows, and the bound.
+def run_highs(path: Path, names: list[str | None], starts: list[Array], options: Options) -> SolverRun:
+    """Optimize; the points have the values of the named columns.
 
     A name of None stands for a column that is not in the file; its value is zero. The first start is passed, to be completed.
     """
@@ -62,10 +61,9 @@ def run_highs(
     if highs.getInfo().primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         keep(np.array(highs.getSolution().col_value))
     status = highs.modelStatusToString(highs.getModelStatus()).lower().replace(" ", "_")
-    return (
-        {"time_limit_reached": "time_limit", "interrupted_by_user": "time_limit"}.get(status, status),
-        points,
-        seconds,
-        (highs.getNumCol(), highs.getNumRow()),
-        told_bound(highs.getInfo().mip_dual_bound),
-    )
+    status = {"time_limit_reached": "time_limit", "interrupted_by_user": "time_limit"}.get(status, status)
+    bound = known_bound(highs.getInfo().mip_dual_bound)
+    if status == "optimal" and bound is None:
+        # It calls a start optimal where presolve has found the model infeasible.
+        status = "optimal_without_bound"
+    return SolverRun(status, points, seconds, bound, highs.getNumCol(), highs.getNumRow())

@@ -19,6 +19,9 @@ from dcembed.program.tightening import tighten
 Array = np.ndarray
 # Bounds that are computed here are widened by this, relative to their size, so that rounding never cuts a point off.
 SAFETY = 1e-7
+# Weight decay leaves weights of 1e-36. Solvers drop coefficients that are smaller than this, and with some of them dropped and the
+# bounds that follow from them kept, HiGHS calls a feasible model infeasible.
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +89,8 @@ def layers(network: Network) -> list[tuple[Array, Array]]:
         if set(stage.weights) != {number}:
             raise ValueError(f"stage {number + 1} does not use the stage before it alone: the packages take plain perceptrons only")
         block = stage.weights[number]
-        found.append((block.toarray() if sp.issparse(block) else block, stage.bias))
+        dense = block.toarray() if sp.issparse(block) else block
+        found.append((np.where(np.abs(dense) < NOTHING, 0.0, dense), stage.bias))
     return found
 
 

@@ -1,7 +1,8 @@
-"""OMLT: the host in Pyomo, one block of its big-M formulation for each evaluation, or of its full-space formulation of smooth units.
+"""OMLT: the host in Pyomo, one block of a formulation of its own for each evaluation.
 
+ReLU units are written by big-M, by parts of their weights or by complementarity, smooth ones by its full-space formulation.
 The model is handed over as a file, with Pyomo's own writers, so that the solver's incumbents can be seen: to HiGHS, and to SCIP
-where the objective is quadratic or units are smooth, because HiGHS takes no such mixed-integer problems.
+where the objective is quadratic, units are smooth or multiplied, because HiGHS takes no such mixed-integer problems.
 """
 
 from __future__ import annotations
@@ -10,55 +11,68 @@ import logging
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
 import scipy.sparse as sp
 from omlt import OmltBlock
-from omlt.neuralnet import FullSpaceSmoothNNFormulation, NetworkDefinition, ReluBigMFormulation
+from omlt.neuralnet import (
+    FullSpaceSmoothNNFormulation,
+    NetworkDefinition,
+    ReluBigMFormulation,
+    ReluComplementarityFormulation,
+    ReluPartitionFormulation,
+)
 from omlt.neuralnet.layer import DenseLayer, InputLayer
+from omlt.neuralnet.layers.partition_based import default_partition_split_func
 from pyomo.common.collections import ComponentMap
 
 from benchmarks.harness.outcome import Outcome
 from benchmarks.peers.highs_run import run_highs
 from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers, whole_quadratic
+from benchmarks.peers.solver_run import SolverRun
 from dcembed import Embedding, Network, Options, Program
 from dcembed.network.activations import RELU, find_activation
 from dcembed.program.indicators import linearize_indicators
 
 Array = np.ndarray
+FORMULATIONS = {"big-m": ReluBigMFormulation, "partition": ReluPartitionFormulation, "complementarity": ReluComplementarityFormulation}
+# Parts that the partition formulation makes of the weights of a unit where nothing else is said.
+NUM_PARTS = 2
 
 # OMLT sets values outside of bounds while it builds; Pyomo warns about each.
 logging.getLogger("pyomo").setLevel(logging.ERROR)
 
 
-def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Array], options: Options) -> Outcome:
+def solve(
+    program: Program, embeddings: Sequence[Embedding], start: Sequence[Array], options: Options, formulation: str = "big-m"
+) -> Outcome:
     """Build, write, then optimize with every incumbent kept."""
     began = time.monotonic()
     host = build_plain_host(program, embeddings)
-    model = build_model(host)
-    needs_scip = program.is_quadratic or any(_is_smooth(network) for network in host.networks)
+    model = build_model(host, formulation)
+    needs_scip = program.is_quadratic or formulation == "complementarity" or any(_is_smooth(network) for network in host.networks)
     num_binaries = sum(1 for v in model.component_data_objects(pyo.Var) if v.is_binary() or v.is_integer())
     with tempfile.TemporaryDirectory() as folder:
         path, names = _write(model, Path(folder), needs_scip)
         starts = [_complete(model, host, extend(host, embeddings, w)) for w in start]
-        run = _run_scip if needs_scip else run_highs
-        status, points, seconds, sizes, bound = run(path, names, starts, options)
+        run = (_run_scip if needs_scip else run_highs)(path, names, starts, options)
     return Outcome(
-        status=status,
-        points=[(at, x[: host.num_columns]) for at, x in points],
-        seconds=seconds,
-        preparation_seconds=time.monotonic() - began - seconds,
-        added_columns=sizes[0] - host.num_columns,
-        added_rows=sizes[1] - program.num_rows,
+        status=run.status,
+        points=[(at, x[: host.num_columns]) for at, x in run.points],
+        seconds=run.seconds,
+        preparation_seconds=time.monotonic() - began - run.seconds,
+        added_columns=run.num_columns - host.num_columns,
+        added_rows=run.num_rows - program.num_rows,
         added_binaries=num_binaries - program.num_integers,
-        bound=bound,
+        bound=run.bound,
     )
 
 
-def build_model(host: PlainHost) -> pyo.ConcreteModel:
-    """The host and its networks in Pyomo; columns are model.w."""
+def build_model(host: PlainHost, formulation: str = "big-m") -> pyo.ConcreteModel:
+    """The host and its networks in Pyomo; columns are model.w. The formulation is that of ReLU units."""
     program = linearize_indicators(host.program)
     model = pyo.ConcreteModel()
     n = program.num_columns
@@ -73,7 +87,7 @@ def build_model(host: PlainHost) -> pyo.ConcreteModel:
     model.nets = OmltBlock([(e, i) for e, inputs in enumerate(host.inputs) for i in range(len(inputs))])
     model.ties = pyo.ConstraintList()
     for e, network in enumerate(host.networks):
-        formulate = FullSpaceSmoothNNFormulation if _is_smooth(network) else ReluBigMFormulation
+        formulate = FullSpaceSmoothNNFormulation if _is_smooth(network) else FORMULATIONS[formulation]
         for i, (inputs, outputs) in enumerate(zip(host.inputs[e].tolist(), host.outputs[e].tolist(), strict=True)):
             block = model.nets[e, i]
             block.build_formulation(formulate(_definition(network, program.lb[inputs], program.ub[inputs])))
@@ -94,13 +108,14 @@ def _complete(model: pyo.ConcreteModel, host: PlainHost, x: Array) -> Array:
     for column, value in zip(model.w.values(), x.tolist(), strict=True):
         column.set_value(value, skip_validation=True)
     for e, network in enumerate(host.networks):
-        points = [x[host.inputs[e]]]
-        before = []
-        for weight, bias, activation in _chain(network):
+        points, before, chain = [x[host.inputs[e]]], [], _chain(network)
+        for weight, bias, activation in chain:
             before.append(points[-1] @ weight.T + bias)
             points.append(before[-1] if activation == "linear" else find_activation(activation).value(before[-1]))
         for i in range(len(host.inputs[e])):
-            _fill(model.nets[e, i], [z[i] for z in points], [a[i] for a in before])
+            block, own, own_before = model.nets[e, i], [z[i] for z in points], [a[i] for a in before]
+            _fill(block, own, own_before)
+            _fill_parts(block, own, own_before, [weight for weight, _, _ in chain])
     return np.array([variable.value or 0.0 for variable in _variables(model)])
 
 
@@ -114,9 +129,22 @@ def _fill(block, points: list[Array], before: list[Array]) -> None:
             values[layer.zhat] = before[number - 1]
         if hasattr(layer, "q_relu"):
             values[layer.q_relu] = before[number - 1] > 0
+        if hasattr(layer, "_complementarity"):
+            slack = points[number] - before[number - 1]
+            values.update((layer._complementarity[index].v, [slack[index]]) for index in range(slack.size))
     for component, entries in values.items():
-        for index, value in enumerate(entries):
+        for index, value in zip(component.index_set(), entries, strict=True):
             component[index].set_value(float(value), skip_validation=True)
+
+
+def _fill_parts(block, points: list[Array], before: list[Array], weights: list[Array]) -> None:
+    """Values of what the partition formulation adds to one evaluation: parts of the sum where a unit is on, zeros where it is off."""
+    for number, layer in enumerate(block.layer.values()):
+        for unit, node in layer.output_node_block.items() if hasattr(layer, "output_node_block") else ():
+            weight, is_on = weights[number - 1][unit], before[number - 1][unit] > 0
+            node.sig.set_value(0 if is_on else 1)
+            for part, columns in enumerate(default_partition_split_func(weight, NUM_PARTS)):
+                node.z2[part].set_value(float(weight[columns] @ points[number - 1][columns]) if is_on else 0.0, skip_validation=True)
 
 
 def _write(model: pyo.ConcreteModel, folder: Path, is_nonlinear: bool) -> tuple[Path, list[str | None]]:
@@ -183,7 +211,7 @@ def _limit(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _run_scip(path: Path, names: list[str | None], starts: list[Array], options: Options):
+def _run_scip(path: Path, names: list[str | None], starts: list[Array], options: Options) -> SolverRun:
     import pyscipopt
 
     from benchmarks.peers.scip_run import run_scip
@@ -194,9 +222,8 @@ def _run_scip(path: Path, names: list[str | None], starts: list[Array], options:
     by_name = {variable.name: variable for variable in model.getVars()}
     there = [j for j, name in enumerate(names) if name in by_name]
     columns = [by_name[names[j]] for j in there]
-    sizes = model.getNVars(), model.getNConss()
-    status, points, seconds, bound = run_scip(model, columns, len(columns), [x[there] for x in starts], options)
-    return status, [(at, _spread(values, there, len(names))) for at, values in points], seconds, sizes, bound
+    run = run_scip(model, columns, len(columns), [x[there] for x in starts], options)
+    return replace(run, points=[(at, _spread(values, there, len(names))) for at, values in run.points])
 
 
 def _spread(values: Array, there: list[int], size: int) -> Array:

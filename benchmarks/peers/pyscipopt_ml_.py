@@ -21,7 +21,9 @@ Array = np.ndarray
 FORMULATION = "bigm"
 
 
-def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Array], options: Options) -> Outcome:
+def solve(
+    program: Program, embeddings: Sequence[Embedding], start: Sequence[Array], options: Options, formulation: str = FORMULATION
+) -> Outcome:
     """Build, then optimize with every incumbent kept."""
     began = time.monotonic()
     host = build_plain_host(program, embeddings)
@@ -34,7 +36,7 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
     for number, (network, inputs, outputs) in enumerate(zip(host.networks, host.inputs, host.outputs, strict=True)):
         prefix = f"p{number}_"
         add_predictor_constr(
-            model, build_torch(network), listed[inputs], listed[outputs], unique_naming_prefix=prefix, formulation=FORMULATION
+            model, build_torch(network), listed[inputs], listed[outputs], unique_naming_prefix=prefix, formulation=formulation
         )
     added = {
         "added_columns": model.getNVars() - before[1] + host.program.num_columns - program.num_columns,
@@ -42,8 +44,8 @@ def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[Arr
         "added_binaries": model.getNBinVars() - before[2],
     }
     starts = [extend(host, embeddings, w) for w in start]
-    status, points, seconds, bound = run_scip(model, columns, program.num_columns, starts, options)
-    return Outcome(status, points, seconds, time.monotonic() - began - seconds, **added, bound=bound)
+    run = run_scip(model, columns, program.num_columns, starts, options)
+    return Outcome(run.status, run.points, run.seconds, time.monotonic() - began - run.seconds, bound=run.bound, **added)
 
 
 def _add_columns(model: pyscipopt.Model, program: Program) -> list[pyscipopt.Variable]:

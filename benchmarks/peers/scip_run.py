@@ -8,20 +8,22 @@ from collections.abc import Sequence
 import numpy as np
 import pyscipopt
 
+from benchmarks.harness.outcome import known_bound
+from benchmarks.peers.solver_run import SolverRun
 from dcembed import Options
-from dcembed.solvers.base import told_bound
 
 Array = np.ndarray
 
 
 def run_scip(
     model: pyscipopt.Model, columns: Sequence[pyscipopt.Variable], num_own: int, starts: Sequence[Array], options: Options
-) -> tuple[str, list[tuple[float, Array]], float, float]:
-    """Status, (seconds, values of the first `num_own` columns) of each new best point, seconds, and the bound.
+) -> SolverRun:
+    """Optimize; the points have the values of the first `num_own` columns.
 
     The starts have values for `columns` but not for what a package has added: SCIP completes them.
     """
     own = columns[:num_own]
+    sizes = model.getNVars(), model.getNConss()
     model.hideOutput()
     model.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.FEASIBILITY, quiet=True)
     model.setParam("limits/time", options.time_limit)
@@ -43,7 +45,8 @@ def run_scip(
     if model.getNSols():
         best = model.getBestSol()
         points.append((seconds, np.array([model.getSolVal(best, column) for column in own])))
-    return {"timelimit": "time_limit"}.get(model.getStatus(), model.getStatus()), points, seconds, told_bound(model.getDualbound())
+    status = {"timelimit": "time_limit"}.get(model.getStatus(), model.getStatus())
+    return SolverRun(status, points, seconds, known_bound(model.getDualbound()), *sizes)
 
 
 class _Keeper(pyscipopt.Eventhdlr):

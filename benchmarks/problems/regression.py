@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from benchmarks.problems.descent import fit, perceptron
+from benchmarks.problems.descent import descend, perceptron
 from benchmarks.problems.perceptron import build_perceptron
 from dcembed import Network
 from dcembed.network.activations import RELU
 
 BATCH, FIRST_RATE, LAST_RATE = 500, 3e-3, 3e-5
-# Of the samples, how many are kept to measure the error on.
-VALIDATION_SHARE = 0.1
+# Of the samples, how many are kept to measure the error on, and after how many steps that is done.
+VALIDATION_SHARE, STRIDE = 0.1, 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,14 @@ class Fitted:
     network: Network
 
 
-def regress(points: np.ndarray, values: np.ndarray, widths: Sequence[int], num_steps: int, seed: int = 0) -> Fitted:
-    """A ReLU network of these widths for samples (m, n) and their values (m,), which are in no order that matters."""
+def regress(
+    points: np.ndarray, values: np.ndarray, widths: Sequence[int], num_steps: int, seed: int = 0, keep_best: bool = False
+) -> Fitted:
+    """A ReLU network of these widths for samples (m, n) and their values (m,), which are in no order that matters.
+
+    It is that of the last step, or of the one with the least error on the samples that were kept back: where samples are few, later ones
+    learn them by heart.
+    """
     torch.manual_seed(seed)
     mean, std = points.mean(axis=0), points.std(axis=0)
     std = np.where(std > 0, std, 1.0)
@@ -48,8 +55,13 @@ def regress(points: np.ndarray, values: np.ndarray, widths: Sequence[int], num_s
         batch = torch.randint(held, len(x), (BATCH,))
         return ((model(x[batch])[:, 0] - y[batch]) ** 2).mean()
 
-    fit(model, error, num_steps, FIRST_RATE, LAST_RATE)
-    network = _unscaled(model, mean, std, middle, scale)
+    best, chosen = np.inf, model
+    for step in descend(model, error, num_steps, FIRST_RATE, LAST_RATE):
+        if keep_best and step % STRIDE == 0:
+            with torch.no_grad():
+                left_over = float(((model(x[:held])[:, 0] - y[:held]) ** 2).mean())
+            best, chosen = (left_over, copy.deepcopy(model)) if left_over < best else (best, chosen)
+    network = _unscaled(chosen, mean, std, middle, scale)
     left = network(points[:held])[:, 0] - values[:held]
     return Fitted(float(np.mean(left**2) / np.var(values[:held])), network)
 

@@ -26,10 +26,13 @@ def draw_samples(size: int, number: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def train(size: int, num_steps: int = NUM_STEPS, number: int | None = None) -> dict[str, Fitted]:
-    """Both networks after the last step."""
+    """Both networks at their best step."""
     designs, demands, costs = draw_samples(size, number or NUM_SAMPLES[size])
     inputs = np.hstack([designs, demands]), designs
-    return {writing: regress(points, costs, (WIDTHS[size],), num_steps) for writing, points in zip(WRITINGS, inputs, strict=True)}
+    return {
+        writing: regress(points, costs, (WIDTHS[size],), num_steps, keep_best=True)
+        for writing, points in zip(WRITINGS, inputs, strict=True)
+    }
 
 
 def train_and_save(size: int, num_steps: int) -> str:

@@ -25,8 +25,8 @@ def draw_samples(size: str, number: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def train(size: str, num_steps: int = NUM_STEPS, number: int = NUM_SAMPLES) -> Fitted:
-    """The network after the last step."""
-    return regress(*draw_samples(size, number), (WIDTHS[size],), num_steps)
+    """The network at its best step."""
+    return regress(*draw_samples(size, number), (WIDTHS[size],), num_steps, keep_best=True)
 
 
 def train_and_save(size: str, num_steps: int) -> str:
