@@ -12,7 +12,7 @@ from gurobipy import GRB
 
 from benchmarks.harness.outcome import LicenceError, Outcome, known_bound
 from benchmarks.harness.watch import Watch, watch_of
-from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend
+from benchmarks.peers.host import PlainHost, build_plain_host, build_torch, extend, whole_quadratic
 from dcembed import Embedding, Options, Program
 
 Array = np.ndarray
@@ -45,8 +45,8 @@ def _add_host(model: gp.Model, program: Program) -> list[gp.Var]:
     ):
         if rows.any():
             model.addMConstr(program.rows[rows], columns, sense, side[rows])
-    quadratic = None if program.quadratic is None else program.quadratic * 0.5
-    model.setMObjective(quadratic, program.cost, program.offset, columns, columns, columns, GRB.MINIMIZE)
+    curved = whole_quadratic(program)
+    model.setMObjective(None if curved is None else curved * 0.5, program.cost, program.offset, columns, columns, columns, GRB.MINIMIZE)
     listed = columns.tolist()
     for indicator in program.indicators:
         row = gp.LinExpr(indicator.coefficients.data.tolist(), [listed[j] for j in indicator.coefficients.indices])

@@ -75,6 +75,13 @@ def replace_bounds(program: Program, lb: Array, ub: Array) -> Program:
     return derive(program, lb=lb, ub=np.maximum(lb, ub))
 
 
+def whole_quadratic(program: Program) -> sp.csr_array | None:
+    """M of the objective 1/2 w'Mw, of one that is not convex both parts; None if it is linear."""
+    if program.concave is None:
+        return program.quadratic
+    return sp.csr_array(-program.concave if program.quadratic is None else program.quadratic - program.concave)
+
+
 def layers(network: Network) -> list[tuple[Array, Array]]:
     """Weights and biases of a plain multilayer perceptron, the only kind that all packages take."""
     found = []

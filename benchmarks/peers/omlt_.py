@@ -31,7 +31,7 @@ from pyomo.common.collections import ComponentMap
 
 from benchmarks.harness.outcome import Outcome
 from benchmarks.peers.highs_run import run_highs
-from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers
+from benchmarks.peers.host import PlainHost, build_plain_host, extend, layers, whole_quadratic
 from benchmarks.peers.solver_run import SolverRun
 from dcembed import Embedding, Network, Options, Program
 from dcembed.network.activations import RELU, find_activation
@@ -190,9 +190,10 @@ def _definition(network: Network, lb: Array, ub: Array) -> NetworkDefinition:
 
 def _objective(model: pyo.ConcreteModel, program: Program):
     expression = program.offset + pyo.quicksum(float(c) * model.w[j] for j, c in enumerate(program.cost) if c)
-    if program.quadratic is None:
+    curved = whole_quadratic(program)
+    if curved is None:
         return expression
-    entries = sp.coo_array(sp.triu(program.quadratic))
+    entries = sp.coo_array(sp.triu(curved))
     weight = np.where(entries.row == entries.col, 0.5, 1.0) * entries.data
     terms = zip(entries.row.tolist(), entries.col.tolist(), weight.tolist(), strict=True)
     return expression + pyo.quicksum(v * model.w[i] * model.w[j] for i, j, v in terms)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from pyscipopt_ml.add_predictor import add_predictor_constr
 
 from benchmarks.harness.outcome import Outcome
-from benchmarks.peers.host import build_plain_host, build_torch, extend
+from benchmarks.peers.host import build_plain_host, build_torch, extend, whole_quadratic
 from benchmarks.peers.scip_run import run_scip
 from dcembed import Embedding, Options, Program
 
@@ -82,8 +82,9 @@ def _add_rows(model: pyscipopt.Model, program: Program, columns: list[pyscipopt.
 def _add_objective(model: pyscipopt.Model, program: Program, columns: list[pyscipopt.Variable]) -> None:
     """The linear part is in the columns already; a quadratic part goes through one more column, as SCIP's objective is linear."""
     model.addObjoffset(program.offset)
-    if program.quadratic is not None:
-        entries = sp.coo_array(sp.triu(program.quadratic))
+    curved = whole_quadratic(program)
+    if curved is not None:
+        entries = sp.coo_array(sp.triu(curved))
         weight = np.where(entries.row == entries.col, 0.5, 1.0) * entries.data
         terms = (float(v) * columns[i] * columns[j] for i, j, v in zip(entries.row, entries.col, weight, strict=True))
         above = model.addVar("quadratic", lb=None, ub=None, obj=1.0)

@@ -19,7 +19,7 @@ from dcembed import Embedding, Network, Program
 
 NUM_DIGITS, PIXELS = 10, 8
 # What a network is called: its layers, pixels on a side, activation.
-KINDS = ("cnn-8-relu", "cnn-8-gelu", "cnn-28-relu", "cnn-28-gelu", "256x2-28-relu", "256x4-28-relu", "256x6-28-relu")
+KINDS = ("64x2-8-relu", "cnn-8-relu", "cnn-8-gelu", "cnn-28-relu", "cnn-28-gelu", "256x2-28-relu", "256x4-28-relu", "256x6-28-relu")
 # The largest change of a pixel, by pixels on a side; pictures that the networks are trained on, the others are asked about.
 RADIUS, NUM_TRAINING = {8: 0.1, 28: 0.05}, 1_500
 

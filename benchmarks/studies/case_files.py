@@ -35,8 +35,9 @@ def _program_arrays(program: Program) -> dict[str, Array]:
     arrays = {name: np.asarray(getattr(program, name)) for name in ("cost", "offset", "row_lb", "row_ub", "lb", "ub", "integer")}
     arrays["maximize"] = np.asarray(program.maximize)
     arrays |= _matrix_arrays("rows", program.rows)
-    if program.quadratic is not None:
-        arrays |= _matrix_arrays("quadratic", program.quadratic)
+    for name in ("quadratic", "concave"):
+        if getattr(program, name) is not None:
+            arrays |= _matrix_arrays(name, getattr(program, name))
     if program.indicators:
         arrays |= {
             f"indicator_{name}": np.array([getattr(i, name) for i in program.indicators]) for name in ("column", "value", "lb", "ub")

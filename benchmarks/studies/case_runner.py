@@ -35,11 +35,12 @@ def read_program(arrays: dict[str, np.ndarray]) -> Program:
         indicators = [Indicator(column, value, rows[[i]], lb=lb, ub=ub) for i, (column, value, lb, ub) in enumerate(sides)]
     return Program(
         cost=arrays["cost"],
-        quadratic=read_matrix(arrays, "quadratic") if "quadratic_data" in arrays else None,
         offset=float(arrays["offset"]),
         rows=read_matrix(arrays, "rows"),
         indicators=indicators,
         maximize=bool(arrays["maximize"]),
+        # Another state of dcembed may not know a part that is not there.
+        **{name: read_matrix(arrays, name) for name in ("quadratic", "concave") if f"{name}_data" in arrays},
         **read_curved(arrays),
         **{name: arrays[name] for name in ("row_lb", "row_ub", "lb", "ub", "integer")},
     )
@@ -129,7 +130,11 @@ def main(folder: Path, answer: Path) -> None:
     measured = {"wall_seconds": time.perf_counter() - began, "processor_seconds": processor_seconds() - work}
     ticks.append((measured["wall_seconds"], measured["processor_seconds"]))
     measured |= {"status": result.status.name, "num_subproblems": len(result.history), "package": dcembed.__file__}
-    measured |= {"num_first": sum(record.start == 0 for record in result.history), "memory": peak_memory()}
+    measured |= {
+        "num_first": sum(record.start == 0 for record in result.history),
+        "memory": peak_memory(),
+        "bound": getattr(result, "bound", -np.inf),
+    }
     # Of very large problems not all points are kept.
     kept = [(seconds, x) for (seconds, _), x in zip(result.incumbents, result.incumbent_points, strict=True) if x is not None]
     times = np.array([seconds for seconds, _ in kept])

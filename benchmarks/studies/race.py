@@ -84,6 +84,7 @@ def run_lap(instance: Instance, method: str, checkout: Path, time_limit: float, 
         num_first=measured["num_first"],
         memory=measured["memory"] or np.nan,
         status=measured["status"].lower(),
+        bound=measured["bound"],
     )
 
 

@@ -20,6 +20,7 @@ from benchmarks.problems.qp import build_qp, network_path, read_qp_size
 from benchmarks.problems.water import build_water
 from benchmarks.problems.water_variants import VARIANTS, build_variant, repeated
 from benchmarks.studies.integers import OPTIMA, build_case
+from benchmarks.studies.people_cases import people_cases
 from benchmarks.studies.race_case import Case
 from benchmarks.studies.smooth_cases import SMOOTH_FAMILIES
 
@@ -135,6 +136,7 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
     "blocks": block_cases,
     "commitment": commitment_cases,
     **SMOOTH_FAMILIES,
+    "people": people_cases,
 }
 
 

@@ -36,6 +36,8 @@ class Lap:
         Peak in MiB, NaN where the system does not say it.
     status
         The method's own word, or what went wrong.
+    bound
+        Below all feasible objectives, by the method's own word; minus infinity where it has none.
     """
 
     trace: tuple[tuple[float, float, float], ...] = ()
@@ -45,6 +47,7 @@ class Lap:
     num_first: int = 0
     memory: float = np.nan
     status: str = "failed"
+    bound: float = -np.inf
 
     @property
     def objective(self) -> float:
@@ -184,9 +187,14 @@ def build_rows(contest: Contest) -> list[list[str]]:
     return [[column.show(contest, name) for column in COLUMNS] for name in contest.laps]
 
 
+def head_lines() -> list[list[str]]:
+    """Titles of the columns as a table in Markdown begins."""
+    return [[column.title for column in COLUMNS], ["---" if column.justify == "left" else "---:" for column in COLUMNS]]
+
+
 def write_markdown(contests: Sequence[Contest], path: Path) -> None:
     """The same table as a file."""
-    lines = [[column.title for column in COLUMNS], ["---" if column.justify == "left" else "---:" for column in COLUMNS]]
+    lines = head_lines()
     lines += [row for contest in contests for row in build_rows(contest)]
     text = "\n".join("| " + " | ".join(cell or " " for cell in line) + " |" for line in lines)
     path.write_text(f"# Methods side by side\n\n{TITLE[0].upper()}{TITLE[1:]}.\n\n{text}\n", encoding="utf-8")

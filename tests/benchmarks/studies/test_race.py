@@ -131,6 +131,8 @@ def test_a_case_without_starts_and_with_curved_constraints_comes_out_of_its_file
     program = Program(
         cost=[1.0, 0.0, 2.0],
         maximize=True,
+        quadratic=-np.diag([1.0, 0.0, 0.0]),
+        concave=-np.diag([0.0, 2.0, 0.0]),
         ub=3.0,
         quadratic_constraints=[
             QuadraticConstraint(np.diag([1.0, 2.0, 0.0]), [0.5, 0.0, 0.0], 4.0),
@@ -148,6 +150,7 @@ def test_a_case_without_starts_and_with_curved_constraints_comes_out_of_its_file
     w = np.array([0.3, -0.7, 0.2])
     assert [q.value(w) - q.ub for q in read.quadratic_constraints] == [q.value(w) - q.ub for q in program.quadratic_constraints]
     assert np.array_equal(read.cone_rows.excess(w), program.cone_rows.excess(w))
+    assert read.objective(w) == program.objective(w)
     assert np.load(tmp_path / "starts.npz")["starts"].shape == (0, 3)
 
 
