@@ -198,7 +198,7 @@ def find_experiment(family: str, size: str) -> Experiment | None:
 
 def left_out(method: str, experiment: Experiment) -> str | None:
     """Why a method is not run on an experiment; None if it is."""
-    return why_not(METHODS[method], experiment.family)
+    return why_not(METHODS[method], experiment)
 
 
 def bound_of(record: Record) -> float | None:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness.metrics import is_proved, is_refuted, proved_gap, references, with_starts
-from benchmarks.harness.records import RESULTS, Record, read_records
+from benchmarks.harness.metrics import is_proved, is_refuted, proved_gap, references
+from benchmarks.harness.records import RESULTS, Record
 from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import EXPERIMENTS, Experiment, belongs
-from benchmarks.report.comparison import choose_records
 from benchmarks.report.markdown import heading, page, table
+from benchmarks.report.views import choose_horizon, read_all, view
 from dcembed.gap import show_gap
 
 RECORDS = RESULTS / "small" / "records.csv"
@@ -30,7 +30,9 @@ NOTE = (
 
 def write_proofs(path: Path, target: Path) -> None:
     """Write the table of a file of records."""
-    records, limit = choose_records(with_starts(read_records(path)), None)
+    known = read_all([path])
+    limit = choose_horizon(known)
+    records = view(known, limit, limit)
     best = references(records)
     blocks = [heading("What is proved on the small experiments", 1), f"{limit:g} seconds and one thread a run. {NOTE}"]
     for experiment in EXPERIMENTS.values():

@@ -167,6 +167,19 @@ def test_a_process_serves_one_session_after_the_other(session):
     other.close()
 
 
+def test_a_solve_that_was_stopped_does_not_stop_those_of_the_next_session(monkeypatch):
+    monkeypatch.setattr(remote, "GRACE_SECONDS", 60.0)
+    found = []
+    stopped = lasting("highs", planted_split().program)
+    assert stopped.solve(Limits(interrupted=lambda: bool(found), on_solution=found.append)).status is SolveStatus.FEASIBLE
+    pid = stopped._session.pid
+    stopped.close()
+    other = lasting("highs", example("MILP").program)
+    assert other.solve(UNLIMITED).status is SolveStatus.OPTIMAL
+    assert other._session.pid == pid
+    other.close()
+
+
 def test_a_process_that_died_while_it_waited_is_not_used(session):
     pid = session._session.pid
     session.close()

@@ -54,6 +54,9 @@ def _hear(desk: Desk) -> None:
         if message.kind == "stop":
             desk.stopped = int(message.values["number"])  # type: ignore[call-overload]
         else:
+            if message.kind == "open":
+                # The solves of another session are counted from one again, and none of them has been stopped.
+                desk.stopped = -1
             desk.inbox.put(message)
     # Nobody is there any more to hear an answer.
     os._exit(0)

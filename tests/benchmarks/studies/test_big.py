@@ -107,6 +107,7 @@ def peak_of_build(width: int, number: int) -> float:
 def test_memory_grows_with_evaluations_and_not_with_evaluations_times_units(monkeypatch):
     monkeypatch.setattr("dcembed.network.network.CHUNK_ENTRIES", 5_000)
     monkeypatch.setattr("dcembed.embedded.points.CHUNK_ENTRIES", 5_000)
+    monkeypatch.setattr("dcembed.embedded.measured_network.CHUNK_ENTRIES", 5_000)
     peak_of_build(4, 100)
     few, many, wide = peak_of_build(4, 400), peak_of_build(4, 1600), peak_of_build(64, 1600)
     assert many <= 4.4 * few
