@@ -196,6 +196,11 @@ def find_experiment(family: str, size: str) -> Experiment | None:
     return next((experiment for experiment in EXPERIMENTS.values() if belongs(experiment, family, size)), None)
 
 
+def is_small(experiment: Experiment) -> bool:
+    """Whether an experiment is there to let exact methods come to a proof."""
+    return getattr(experiment, "is_small", False)
+
+
 def left_out(method: str, experiment: Experiment) -> str | None:
     """Why a method is not run on an experiment; None if it is."""
     return why_not(METHODS[method], experiment)

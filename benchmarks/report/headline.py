@@ -60,30 +60,22 @@ def duels(sweep: Sweep) -> list[Duel]:
     ]
 
 
-def headline(sweeps: Sequence[Sweep], horizon: float) -> str:
+def headline(sweeps: Sequence[Sweep]) -> str:
     """One row an experiment."""
-    head = [
-        "experiment",
-        "instances",
-        "within 1 %: dcembed",
-        "best other",
-        "sooner",
-        f"NPI at {horizon:g} s: dcembed",
-        "best other",
-        "lower",
-    ]
+    head = ["experiment", "instances", "within 1 %: dcembed", "best other", "sooner", "NPI: dcembed", "best other", "lower"]
     head += ["final objective: better / level / worse", "proved gap"]
-    rows = [_row(sweep, found, horizon) for sweep in sweeps if (found := duels(sweep))]
+    rows = [_row(sweep, found) for sweep in sweeps if (found := duels(sweep))]
     return table(head, rows)
 
 
-def _row(sweep: Sweep, found: list[Duel], horizon: float) -> list[str]:
+def _row(sweep: Sweep, found: list[Duel]) -> list[str]:
+    horizon = max(record.time_limit for cell in sweep.cells.values() for record in cell.records)
     ours, theirs = (float(np.median([max(duel.to_percent[who], SHORTEST) for duel in found])) for who in (0, 1))
     npi_ours, npi_theirs = (float(np.mean([duel.npi[who] for duel in found])) for who in (0, 1))
     ends = Counter(duel.is_better for duel in found)
     gaps = [duel.gap for duel in found if duel.gap is not None]
     return [
-        f"**{sweep.experiment.title}**",
+        f"**{sweep.experiment.title}**, {horizon:g} s",
         str(len(found)),
         _time(ours, horizon),
         _time(theirs, horizon),

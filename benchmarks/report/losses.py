@@ -48,8 +48,7 @@ class Loss:
 
 def find_losses(results: Results) -> list[Loss]:
     """All of them, in the order of experiments, sizes, methods and trials; an instance that two experiments share comes once."""
-    last = results.sweeps[results.horizon]
-    references = (last or results.last_sweeps)[0].references
+    references = results.last_sweeps[0].references
     losses = [loss for seconds in results.checkpoints for loss in _lost(results.views[seconds], references, [_integral(seconds)])]
     losses += _lost_ends(results, references)
     order = {respect: number for number, respect in enumerate(respects(results))}

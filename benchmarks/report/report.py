@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.methods.table import METHODS
 from benchmarks.report import charts, formats
 from benchmarks.report.closing import closing, never_run
-from benchmarks.report.comparison import OURS, Sweep, find_experiment, left_out
+from benchmarks.report.comparison import OURS, Sweep, find_experiment, is_small, left_out
 from benchmarks.report.headline import headline
 from benchmarks.report.losses import find_losses, losses_section, respects
 from benchmarks.report.markdown import heading, listing, page, picture, table
@@ -25,7 +25,7 @@ def write_report(paths: Sequence[Path], folder: Path, time_limit: float | None =
         names = ", ".join(path.name for path in paths)
         raise SystemExit(f"There are no records in {names}. Make some first: python -m benchmarks run --short")
     results = gather(everything, time_limit)
-    if not results.sweeps[results.horizon]:
+    if not any(record.time_limit == results.horizon for record in results.last):
         raise SystemExit(f"There are no records with a time limit of {results.horizon:g} s. Leave --time-limit out to take what is there.")
     folder.mkdir(parents=True, exist_ok=True)
     blocks = [
@@ -43,17 +43,17 @@ def write_report(paths: Sequence[Path], folder: Path, time_limit: float | None =
 
 
 def _first_screen(results: Results, folder: Path) -> list[str]:
-    sweeps, horizon = results.sweeps[results.horizon], results.horizon
+    horizon = results.horizon
     machines = dict.fromkeys(record.machine for record in results.last if record.machine)
     return [
         heading(TITLE, 1),
         (
-            f"Optimization problems with trained networks in them, {len(results.views[horizon])} runs of {horizon:g} s with one thread each. **NPI** is how far "
+            f"Optimization problems with trained networks in them, {len(results.last)} runs of up to {horizon:g} s with one thread each. **NPI** is how far "
             "a method was from the best known objective, averaged over the time: 100 % is no progress, 0 % is the best objective at once. "
             "Lower is better."
         ),
-        picture(charts.draw_npi(sweeps, folder), _npi_caption(horizon)),
-        headline(sweeps, horizon),
+        picture(charts.draw_npi(_drawn(results), folder), _npi_caption(horizon)),
+        headline(results.final),
         (
             "Within 1 % of the best known objective, in the median; NPI is a mean. The best other is the best of all other methods on each "
             "instance (size and trial), chosen afterwards and for each column anew. Final objectives are level within 0.01 %."
@@ -61,6 +61,11 @@ def _first_screen(results: Results, folder: Path) -> list[str]:
         listing(_findings(results)),
         *(f"Machine: {machine}." for machine in machines),
     ]
+
+
+def _drawn(results: Results) -> list[Sweep]:
+    """The experiments that are in pictures: all but the small ones, which are about proofs, if there are others."""
+    return [sweep for sweep in results.final if not is_small(sweep.experiment)] or results.final
 
 
 def _npi_caption(horizon: float) -> str:
@@ -101,7 +106,8 @@ def _findings(results: Results) -> list[str]:
 
 def _coverage(results: Results) -> list[str]:
     """The methods that were run on fewer instances than dcembed, of those of their experiments: on the rest nobody knows how good they are."""
-    runs = {(*record.instance, record.method) for record in results.views[results.horizon] if record.status != "licence"}
+    compared = [record for sweep in results.final for cell in sweep.cells.values() for record in cell.records]
+    runs = {(*record.instance, record.method) for record in compared if record.status != "licence"}
     own = {tuple(instance): find_experiment(*instance[:2]) for *instance, method in runs if method == OURS}
     fewer = []
     for name in METHODS:
@@ -144,7 +150,7 @@ def _what_is_measured(results: Results) -> list[str]:
 def _size_by_size(results: Results) -> list[str]:
     """dcembed, the second best, how many times as high, and since when."""
     rows = []
-    for sweep in results.sweeps[results.horizon]:
+    for sweep in results.final:
         for lead in filter(None, map(sweep.lead, sweep.sizes)):
             ahead = {None: "level", float("inf"): "behind"}.get(lead.ahead_from) or f"{lead.ahead_from:.1f} s"
             second = METHODS[lead.other].label if lead.has_rival else "all at the start"
@@ -156,7 +162,7 @@ def _size_by_size(results: Results) -> list[str]:
         heading("Size by size"),
         table(["instance", "trials", "dcembed, NPI %", "second best", "its NPI %", "as high", "ahead from"], rows),
         (
-            f"At {results.horizon:g} s. The second best is a method whose NPI is below that of dcembed, else the one next to it of those that were run on "
+            "At the horizon. The second best is a method whose NPI is below that of dcembed, else the one next to it of those that were run on "
             "the most trials. **Ahead from** is the second from which dcembed had a better point than any other method to the end, in every "
             "trial; level or behind where another one ends with the same objective or a better one in some trial."
         ),
@@ -164,9 +170,8 @@ def _size_by_size(results: Results) -> list[str]:
 
 
 def _over_time(results: Results, folder: Path) -> list[str]:
-    sweeps: list[Sweep] = results.sweeps[results.horizon]
     caption = (
         "Gap closed over time on the largest size that the most methods were run on: mean over the trials that all of them have, shades span "
         "them. Methods that never got away from the start are one grey line."
     )
-    return [heading("Over time"), picture(charts.draw_trajectories(sweeps, folder), caption)]
+    return [heading("Over time"), picture(charts.draw_trajectories(_drawn(results), folder), caption)]

@@ -32,12 +32,11 @@ def _section(sweep: Sweep, results: Results) -> list[str]:
         blocks.append(folded(f"{len(reasons)} methods are not run here", ["; ".join(reasons) + "."]))
     for seconds in results.checkpoints:
         at = next((each for each in results.sweeps[seconds] if each.experiment is sweep.experiment), None)
-        blocks += [heading(f"NPI at {seconds:g} s, percent", 3)]
-        blocks += [_table(at, at.methods, _npi)] if at is not None else ["No runs that long."]
-    blocks += [heading(formats.OBJECTIVE_TITLES[sweep.experiment.family], 3), _table(sweep, sweep.methods, _objective(results.horizon))]
+        blocks += [heading(f"NPI at {seconds:g} s, percent", 3), _table(at, at.methods, _npi)] if at is not None else []
+    blocks += [heading(formats.OBJECTIVE_TITLES[sweep.experiment.family], 3), _table(sweep, sweep.methods, _objective(_horizon(sweep)))]
     blocks += [heading("Seconds to within 1 % / 0.1 % of the best known objective", 3), _table(sweep, sweep.methods, _times)]
     blocks += [heading("Memory, MiB / added columns / added binaries", 3), _table(sweep, sweep.methods, _sizes)]
-    blocks += _marks("\n".join(blocks), results.horizon)
+    blocks += _marks("\n".join(blocks), _horizon(sweep))
     paper = _paper_table(sweep)
     if paper is not None:
         blocks += [folded("What the paper prints", [PAPER_NOTE, paper])]
@@ -46,6 +45,11 @@ def _section(sweep: Sweep, results: Results) -> list[str]:
         for size in sweep.sizes
     ]
     return blocks
+
+
+def _horizon(sweep: Sweep) -> float:
+    """The limit of the longest runs of an experiment."""
+    return max(record.time_limit for cell in sweep.cells.values() for record in cell.records)
 
 
 def _table(sweep: Sweep, methods: tuple[str, ...], show: Show) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from benchmarks.harness.metrics import cut, references, with_starts
 from benchmarks.harness.records import Record, read_records
-from benchmarks.report.comparison import Sweep, compare
+from benchmarks.problems.experiments import EXPERIMENTS
+from benchmarks.report.comparison import Sweep, compare, find_experiment, is_small
 
 # The second at which longer runs are looked at, too.
 EARLY = 30.0
@@ -21,21 +22,24 @@ class Results:
     Parameters
     ----------
     horizon
-        The time limit of the runs that are compared.
+        The time limit of the runs that are compared; experiments that have none of these have a horizon of their own.
     checkpoints
-        The seconds at which they are, the horizon last.
+        The seconds at which runs are compared, ascending.
     views
-        Checkpoint -> the runs that went on for as long, as they stood then.
+        Checkpoint -> the runs of the experiments that are compared then, as they stood.
     sweeps
         The same by experiment.
-    last
-        The longest run of each method on each instance, and by experiment: a method that has no run of the horizon is in it, too.
+    final
+        The sweep of each experiment at its horizon.
+    last, last_sweeps
+        The longest run of each method on each instance, up to the horizon: a method that has only shorter ones is in it, too.
     """
 
     horizon: float
     checkpoints: tuple[float, ...]
     views: dict[float, list[Record]]
     sweeps: dict[float, list[Sweep]]
+    final: list[Sweep]
     last: list[Record]
     last_sweeps: list[Sweep]
 
@@ -61,7 +65,12 @@ def choose_horizon(records: list[Record]) -> float:
 
 
 def view(records: Iterable[Record], seconds: float, horizon: float) -> list[Record]:
-    """How the runs that went on for so long stood then: of each method and instance the newest of the horizon, else the newest there is."""
+    """How the runs that went on for so long stood then."""
+    return [cut(record, seconds) for record in choose(records, seconds, horizon)]
+
+
+def choose(records: Iterable[Record], seconds: float, horizon: float) -> list[Record]:
+    """The runs that went on for so long: of each method and instance the newest of the horizon, else the newest there is."""
     chosen: dict[tuple, Record] = {}
     for record in records:
         key = (*record.instance, record.method)
@@ -69,16 +78,37 @@ def view(records: Iterable[Record], seconds: float, horizon: float) -> list[Reco
         is_worse = before is not None and before.time_limit == horizon != record.time_limit
         if record.time_limit >= seconds and not is_worse:
             chosen[key] = record
-    return [cut(record, seconds) for record in chosen.values()]
+    return list(chosen.values())
+
+
+def checkpoints_of(horizon: float) -> tuple[float, ...]:
+    """When runs of a horizon are compared: then, and early in longer ones."""
+    return (EARLY, horizon) if horizon > EARLY else (horizon,)
 
 
 def gather(records: list[Record], horizon: float | None = None) -> Results:
     """The records at all checkpoints; J_ref is over all of them, whatever their limit."""
     horizon = choose_horizon(records) if horizon is None else horizon
-    best = references(records)
-    checkpoints = (EARLY, horizon) if horizon > EARLY else (horizon,)
-    views = {seconds: view(records, seconds, horizon) for seconds in checkpoints}
-    # The later view of a run takes the place of the earlier one.
-    last = list({(*record.instance, record.method): record for seconds in checkpoints for record in views[seconds]}.values())
+    best, views, last = references(records), {}, []
+    for own in _by_experiment(records):
+        limit = horizon if any(record.time_limit >= horizon for record in own) else choose_horizon(own)
+        for seconds in checkpoints_of(limit):
+            views.setdefault(seconds, []).extend(view(own, seconds, limit))
+        last += [cut(record, limit) for record in choose(own, checkpoints_of(limit)[0], limit)]
+    views = dict(sorted(views.items()))
     sweeps = {seconds: compare(found, best) for seconds, found in views.items()}
-    return Results(horizon, checkpoints, views, sweeps, last, compare(last, best))
+    # Of each experiment the latest one.
+    final = {sweep.experiment.name: sweep for each in sweeps.values() for sweep in each}
+    ordered = [final[name] for name in EXPERIMENTS if name in final]
+    return Results(horizon, tuple(views), views, sweeps, ordered, last, compare(last, best))
+
+
+def _by_experiment(records: Iterable[Record]) -> list[list[Record]]:
+    """Records apart by the first experiment that they are of; the others belong to none."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        experiment = find_experiment(record.experiment, record.size)
+        if experiment is not None:
+            # Two sweeps of a family share instances, and with them their horizon; small ones are apart.
+            found.setdefault(f"{experiment.family} {is_small(experiment)}", []).append(record)
+    return list(found.values())

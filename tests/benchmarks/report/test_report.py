@@ -62,7 +62,7 @@ def test_the_first_screen_compares_with_the_best_of_the_others(tmp_path):
         replace(ours, method="big-m", trace=(), status="stopped", stopped_early=30.0),
     ]
     text = report_on(tmp_path, ours, *others)
-    row = next(line for line in text.splitlines() if line.startswith("| **Synthetic QP, wider networks**"))
+    row = next(line for line in text.splitlines() if line.startswith("| **Synthetic QP, wider networks**, 180 s"))
     # 0.5 / 180 against 10 / 180 and half of the rest; the others are never both at once.
     assert [cell.strip() for cell in row.split("|")[2:-1]] == [
         *("1", "0.50 s", "20.0 s", "40.0 times", "0.28 %", "11.1 %", "40.0 times", "0 / 1 / 0", "-"),

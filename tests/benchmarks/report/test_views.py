@@ -57,3 +57,19 @@ def test_results_have_both_columns_and_one_reference_whatever_the_limit():
     assert early == pytest.approx(50.0 + 0.75 * 50.0)
     assert late == pytest.approx(npi(long, -20.0))
     assert gather(records, 30.0).checkpoints == (30.0,)
+
+
+def test_an_experiment_without_runs_of_the_horizon_has_one_of_its_own():
+    qp = replace(RUN, experiment="qp", size="64x3", time_limit=60.0, trace=((10.0, -5.0), (40.0, -10.0)))
+    results = gather([replace(RUN, trace=((45.0, -10.0),)), qp, replace(qp, time_limit=20.0, fingerprint="b2")], 180.0)
+    assert results.checkpoints == (30.0, 60.0, 180.0)
+    assert [[sweep.experiment.family for sweep in results.sweeps[seconds]] for seconds in results.checkpoints] == [
+        ["qp", "qp", "water"],
+        ["qp", "qp"],
+        ["water"],
+    ]
+    assert {sweep.experiment.name: sweep.cells[sweep.sizes[0], "dcembed"].npi for sweep in results.final} == pytest.approx(
+        {"qp-width": 100 * 25 / 60, "qp-depth": 100 * 25 / 60, "water": 25.0}
+    )
+    # What is shown of a run is all of it.
+    assert {record.experiment: record.trace[-1] for record in results.last} == {"qp": (40.0, -10.0), "water": (45.0, -10.0)}
