@@ -17,7 +17,7 @@ METHODS = {
         Method(
             "dcembed",
             "dcembed",
-            "The default: lazy cuts and local splits; on small experiments with a proof.",
+            "The default: lazy cuts and local splits.",
             dcembed.solve,
             settings=with_proof,
         ),
