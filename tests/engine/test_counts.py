@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcembed
-from dcembed.embedded import embedding, measured_network, point
+from dcembed.embedded import measured_network, point
 from dcembed.embedded.elimination import eliminate
 from dcembed.engine import problem
 from dcembed.network import network, reduction, split
@@ -55,16 +55,16 @@ def test_where_the_split_is_local_only_measured_points_cost_a_forward_pass(count
     host = dcembed.Program(cost=[0.3, -0.2, 0.1, 1.0], lb=[-1, -1, -1, -np.inf], ub=[1, 1, 1, np.inf])
     result = dcembed.solve(host, dcembed.Embedding(network_, [0, 1, 2], [3]), options=quiet(decomposition="local"))
     assert len(result.history) > 5
-    # The start is looked at for a slope, and each tangent step linearizes at its point, by a pass of their own since what is measured of the
-    # evaluation is one thing alone. Without neural rows no penalty is estimated. After a step that was not taken the tangents are known.
+    # The start is looked at for a slope, and each tangent step linearizes at its point. The answer is verified once more; without
+    # neural rows no penalty is estimated. After a step that was not taken the tangents are known.
     num_linearized = sum(record.kind == "tangent" for record in result.history)
     assert counts["pass_through"] <= counts["measure_host"] + num_linearized + 2
 
 
 def test_bounds_are_tightened_once_for_all_starts(counts):
-    host, tied = indicator_problem(0)
+    host, embedding = indicator_problem(0)
     starts = [np.zeros(host.num_columns), np.full(host.num_columns, 0.5)]
-    dcembed.solve(host, tied, start=starts, options=quiet())
+    dcembed.solve(host, embedding, start=starts, options=quiet())
     assert counts["tighten"] == 1
 
 
@@ -79,7 +79,7 @@ def test_convexity_is_checked_when_the_user_writes_the_program_and_never_again(c
 
 @pytest.mark.parametrize("options", [{"formulation": "shared"}, {"decomposition": "global"}, {"decomposition": "local"}])
 def test_there_is_one_split_and_every_method_uses_it(monkeypatch, options):
-    host, tied = level_problem(9)
+    host, embedding = level_problem(9)
     seen = []
     real = split.split_units
 
@@ -89,13 +89,13 @@ def test_there_is_one_split_and_every_method_uses_it(monkeypatch, options):
 
     monkeypatch.setattr(split, "split_units", watched)
     monkeypatch.setattr(reduction, "split_units", watched)
-    dcembed.solve(host, tied, start=np.zeros(3), options=quiet(max_iterations=2, tangents=False, **options))
+    dcembed.solve(host, embedding, start=np.zeros(3), options=quiet(max_iterations=2, tangents=False, **options))
     assert seen
 
 
 def test_measured_networks_do_not_split_before_they_are_asked():
-    host, tied = level_problem(9)
-    (measured,) = eliminate(host, [tied]).networks
+    host, embedding = level_problem(9)
+    (measured,) = eliminate(host, [embedding]).networks
     assert isinstance(measured, measured_network.MeasuredNetwork)
     assert "split" not in vars(measured)
     assert measured.split is vars(measured)["split"]
