@@ -155,7 +155,12 @@ def cutoff(journal: Journal) -> float:
 
 @contextmanager
 def _opened(
-    journal: Journal, box: Box, solver: Solver, clock: Clock, improve: Callable[[Array], None] | None, covers: Covers | None
+    journal: Journal,
+    box: Box,
+    solver: Solver,
+    clock: Clock,
+    improve: Callable[[Array], None] | None = None,
+    covers: Covers | None = None,
 ) -> Iterator[Branching]:
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)
