@@ -79,15 +79,16 @@ def run_sweep(
 ) -> int:
     """Run what this code has no records of yet; returns how many runs were made.
 
-    `executor` hands the runs to other machines, as many at a time as it has workers; by default they are run here. Runs that are still
-    at their start after `stall` seconds are ended, where their methods allow it.
+    `executor` hands the runs to other machines, as many at a time as it has workers; by default they are run here. One that is lost there is
+    named and left out, and made when the sweep is run again. Runs that are still at their start after `stall` seconds are ended, where their
+    methods allow it.
     """
     keys = missing([astuple(fingerprinted(job)) for job in jobs], read_records(path), retry_failed, stall)
     left = [Job(*key) for key in keys]
     if len(left) < len(jobs):
         console.print(f"{len(jobs) - len(left)} of {len(jobs)} runs of this code are in the records already.")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    stop = threading.Event()
+    stop, lost = threading.Event(), 0
     with Progress(*columns, console=console) as progress, ThreadPoolExecutor(at_once) as pool:
         bars = {e: progress.add_task(e, total=sum(job.experiment == e for job in left)) for e in dict.fromkeys(j.experiment for j in left)}
         run_here = partial(run_stamped, stop=stop)
@@ -96,7 +97,12 @@ def run_sweep(
         try:
             while futures:
                 for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                    job, record = futures.pop(future), replace(future.result(), command=command)
+                    job = futures.pop(future)
+                    if executor is not None and (error := future.exception()) is not None:
+                        lost += 1
+                        progress.console.print(f"[yellow]{_name(job)} was lost: {type(error).__name__}: {error}")
+                        continue
+                    record = replace(future.result(), command=command)
                     append_record(path, record)
                     progress.console.print(_line(record), highlight=False)
                     progress.advance(bars[job.experiment])
@@ -106,7 +112,9 @@ def run_sweep(
             for future in futures:
                 future.cancel()
             raise
-    return len(left)
+    if lost:
+        console.print(f"[yellow]{lost} of {len(left)} runs were lost on the cluster. The same command makes them again.")
+    return len(left) - lost
 
 
 def run_stamped(job: Job, preparation_limit: float, stop: threading.Event | None = None, stall: float = np.inf) -> Record:
@@ -123,7 +131,10 @@ def _is_available(family: str, size: str, trial: int, console: Console) -> bool:
     return True
 
 
+def _name(run: Job | Record) -> str:
+    return f"{run.experiment} {run.size} trial {run.trial} {run.method}"
+
+
 def _line(record: Record) -> str:
-    name = f"{record.experiment} {record.size} trial {record.trial} {record.method}"
     found = "no feasible point" if record.objective is None else f"{record.objective:.6g}"
-    return f"{name}: {record.status}, {found}, {record.seconds or 0:.1f} s, {record.memory or 0:.0f} MiB {record.note}"
+    return f"{_name(record)}: {record.status}, {found}, {record.seconds or 0:.1f} s, {record.memory or 0:.0f} MiB {record.note}"

@@ -140,7 +140,8 @@ class Options:
         A `concurrent.futures.Executor` that does the same in place of processes of our own: `dcembed.Workers`, which many runs share, a
         `ProcessPoolExecutor`, that of a Dask client (`client.get_executor()`), of mpi4py. It is left open.
     seed
-        Seed of the solver and of random starts. The same seed gives the same trace.
+        Seed of the solver and of random starts. The same seed gives the same trace, up to where a time limit ends the run or, in a proof,
+        the share of it that one way of proving has.
     callback
         Called with each `Iteration`; return True to stop. What it raises ends the run, with the result so far as `error.result`.
     stop

@@ -14,7 +14,7 @@ import pytest
 import dcembed
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.water import treatment_instance
-from dask_cluster import connected
+from dask_cluster import connected, replaced_when_broken
 from dcembed.crew import crew as crews
 from problems import quiet, random_mlp
 from repetitions import repetitions
@@ -79,14 +79,19 @@ def _num_kept():
     return len(_kept)
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    with replaced_when_broken() as current:
+        yield current
+
+
 @pytest.mark.parametrize("number", range(2 * REPETITIONS))
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(number, client, monkeypatch):
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(number, cluster, monkeypatch):
     """It is begun again by its nanny, and is back for the next time."""
     monkeypatch.setattr("dcembed.engine.columns.walks.PART_BLOCKS", 4)
     instance, (program, embedding) = water(), margin()
     host, embeddings = ((instance.program, list(instance.embeddings)), (program, [embedding]))[number % 2]
-    client.wait_for_workers(2, timeout=60)
-    pids = sorted(client.run(os.getpid).values())
+    client, pids = cluster()
     killer = threading.Timer(0.05 + 0.4 * random.Random(number).random(), os.kill, [pids[number // 2 % 2], signal.SIGKILL])
     killer.start()
     result = dcembed.solve(host, embeddings, options=quiet(max_starts=4, time_limit=60.0, executor=client.get_executor(pure=False)))

@@ -1,4 +1,8 @@
-"""The best point so far. Nothing that happens later in a run can lose it."""
+"""The best point so far. Nothing that happens later in a run can lose it.
+
+It is the same whatever the order in which points are met: the least objective counts, to the last bit, and of equal ones the point that comes first
+when columns are compared one after the other. What is better by rounding alone takes the place of the point without being news.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ class Incumbent:
     feasibility_tol: float
     point: Point | None = None
     trace: list[tuple[float, float]] = field(default_factory=list)
+    # The objective with which the last entry of the trace came; what takes its place since then is better by rounding alone.
+    _news: float = np.inf
     # All columns at each entry of the trace; None where there is no room for them.
     points: list[Array | None] = field(default_factory=list)
     # What brought each entry of the trace.
@@ -36,27 +42,46 @@ class Incumbent:
 
     def is_improved_by(self, point: Point) -> bool:
         """Whether a feasible point would be the best so far."""
-        return self.point is None or not self.is_feasible or _improves(point.objective, self.point.objective)
+        if self.point is None or not self.is_feasible:
+            return True
+        if point.objective != self.point.objective:
+            return point.objective < self.point.objective
+        return _comes_first(point.w, self.point.w)
 
     def wants(self, point: Point) -> bool:
         """Whether a point would be kept, or is near enough to it that rounding decides."""
         if self.point is not None and np.array_equal(point.w, self.point.w):
             return False
         if self.accepts(point):
-            return self.is_improved_by(point)
+            return self.point is None or not self.is_feasible or not _improves(self.point.objective, point.objective)
         return self.point is None or (not self.is_feasible and point.violation < self.point.violation)
 
     def offer(self, point: Point, seconds: float, origin: str = "") -> None:
         """Keep the point if it is the best so far."""
         if self.accepts(point):
             if self.is_improved_by(point):
-                self.point = point
-                self.trace.append((seconds, point.objective))
-                self.points = thinned([*self.points, point.x], room_for(point.x.size, len(self.points) + 1))
-                self.num_left_out = sum(each is None for each in self.points)
-                self.origins.append(origin)
+                self._keep(point, seconds, origin)
         elif self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point
+
+    def _keep(self, point: Point, seconds: float, origin: str) -> None:
+        """A feasible point that is the best so far: news, unless it is rounding."""
+        self.point = point
+        if self.trace and not _improves(point.objective, self._news):
+            self.trace[-1] = (self.trace[-1][0], point.objective)
+            self.points[-1] = point.x
+            return
+        self._news = point.objective
+        self.trace.append((seconds, point.objective))
+        self.points = thinned([*self.points, point.x], room_for(point.x.size, len(self.points) + 1))
+        self.num_left_out = sum(each is None for each in self.points)
+        self.origins.append(origin)
+
+
+def _comes_first(one: Array, other: Array) -> bool:
+    """Whether a point is less than another one in the first column in which they differ."""
+    different = np.flatnonzero(one != other)
+    return different.size > 0 and bool(one[different[0]] < other[different[0]])
 
 
 def _improves(objective: float, best: float) -> bool:

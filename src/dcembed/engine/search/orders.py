@@ -119,10 +119,10 @@ class Messenger(Journal):
 
     def offer(self, point: Point) -> None:
         """Keep a point, and send it if nobody has a better one."""
-        before = len(self.incumbent.trace)
+        before = self.incumbent.point
         super().offer(point)
         best = self.incumbent.point
-        if len(self.incumbent.trace) > before and best is not None and best.objective < self._watch.best:
+        if best is not None and best is not before and self.incumbent.is_feasible and best.objective <= self._watch.best:
             self._watch.send(best.w)
 
     def step(self, step: Step) -> None:
