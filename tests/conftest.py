@@ -7,6 +7,9 @@ import random
 import sys
 from pathlib import Path
 
+# Tests run side by side, one to a core: numerical libraries with threads of their own would only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -44,6 +47,22 @@ def _little_patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     """A run ends after a few fruitless starts; tests of what twenty of them bring are marked `patient`."""
     if request.node.get_closest_marker("patient") is None:
         monkeypatch.setattr("dcembed.engine.search.patience.MAX_FRUITLESS_STARTS", 2)
+
+
+@pytest.fixture
+def called_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are called at once, however short the run is."""
+    monkeypatch.setattr("dcembed.crew.crew.CALL_SECONDS", 0.0)
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Two processes, which are there."""
+    from dcembed import Workers
+
+    with Workers(2) as workers:
+        workers.wait_until_ready()
+        yield workers
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A fingerprint of all that a run depends on: a record is taken instead of a run only if both have the same one.
 
-It covers the code of the method (all of dcembed for methods of ours; for packages of others their wrapper here, the part of dcembed
-that hands them the problem, and their versions), the code and data of the instance, and the measuring of points. The tables of methods
+It covers the code of the method (the rooms of dcembed that a method of ours runs; for packages of others their wrapper here, the part of
+dcembed that hands them the problem, and their versions), the code and data of the instance, and the measuring of points. The tables of methods
 and experiments are covered row by row, so that a new row leaves the records of the others as they are.
 """
 
@@ -26,6 +26,8 @@ COMMON = ("harness/outcome.py", "methods/method.py", "problems/instance.py", "pr
 # Array products and solvers that dcembed is built on, and others through it.
 CORE = ("numpy", "scipy", "highspy", "piqp")
 LENGTH = 16
+# What runs say, and to whom, makes no difference to where they go.
+TELLING = ("run/log.py", "run/table.py")
 
 
 def fingerprint(family: str, size: str, trial: int, method: str) -> str:
@@ -33,7 +35,7 @@ def fingerprint(family: str, size: str, trial: int, method: str) -> str:
     experiment, chosen = experiment_of(family, size), METHODS[method]
     return combine(
         [
-            *(_hash_once(PACKAGE / room) for room in chosen.rooms),
+            *(_hash_once(PACKAGE / room, tuple(PACKAGE / name for name in TELLING)) for room in chosen.rooms),
             *(_hash_once(BENCHMARKS / source) for source in (*COMMON, *chosen.sources)),
             _hash_once(Path(inspect.getfile(experiment.build))),
             *(_hash_once(file) for file in experiment.files(size, trial)),
@@ -43,11 +45,11 @@ def fingerprint(family: str, size: str, trial: int, method: str) -> str:
     )
 
 
-def hash_source(path: Path) -> str:
-    """Hash of a file, or of the names and contents of all Python files in a folder and below it."""
+def hash_source(path: Path, without: tuple[Path, ...] = ()) -> str:
+    """Hash of a file, or of the names and contents of all Python files in a folder and below it, without some of them."""
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    files = sorted(path.rglob("*.py"))
+    files = sorted(set(path.rglob("*.py")) - set(without))
     if not files:
         raise FileNotFoundError(f"There is no source in {path.name}: the records of its code could not be told from others.")
     return combine(part for file in files for part in (file.relative_to(path).as_posix(), hash_source(file)))

@@ -21,6 +21,10 @@ WATCH = "harness/watch.py"
 _BENCH = "pip install 'dcembed[bench]'"
 # What a method that is not ours needs of dcembed: networks as they are read, hosts, their bounds and predictions.
 PROBLEM_ROOMS = ("network", "importers", "program", "embedded", "tolerances.py")
+# What every method of ours runs, beside that; who only says something about a run (`harness/fingerprint.py`) does not count.
+RUN_ROOMS = (*PROBLEM_ROOMS, "solvers", "run", "options.py", "arrays.py", "children.py", "copies.py", "gap.py", "signals.py", "sparse.py")
+ENGINE_ROOMS = (*RUN_ROOMS, "engine", "bounds", "crew")
+BASELINE_ROOMS = (*RUN_ROOMS, "baselines")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Method:
     install
         The command that installs them.
     rooms
-        Folders and files of dcembed whose code it runs, "." for all: records are reused by the same code only.
+        Folders and files of dcembed whose code it runs: records are reused by the same code only.
     sources
         Folders and files of the benchmarks that are its own code, for the same reason.
     may_stop
@@ -62,7 +66,7 @@ class Method:
     settings: Callable[[Experiment], dict[str, object]] = lambda experiment: {}
     packages: tuple[str, ...] = ()
     install: str = _BENCH
-    rooms: tuple[str, ...] = (".",)
+    rooms: tuple[str, ...] = ENGINE_ROOMS
     sources: tuple[str, ...] = ()
     may_stop: bool = False
     small_only: str = ""
@@ -95,6 +99,7 @@ def baseline(
         solve,
         why_not or {},
         packages=("dcembed.baselines", *packages),
+        rooms=BASELINE_ROOMS,
         sources=sources,
         may_stop=may_stop,
         small_only=small_only,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dcembed
-from benchmarks.methods.method import PROBLEM_ROOMS, WATCH, Method, baseline, paper, peer, solve_of, with_proof
+from benchmarks.methods.method import BASELINE_ROOMS, PROBLEM_ROOMS, WATCH, Method, baseline, paper, peer, solve_of, with_proof
 
 _NO_INTEGERS = "its projection needs a continuous host"
 _CONTINUOUS = dict.fromkeys(("water", "pooling"), "it needs a continuous host")
@@ -37,6 +37,7 @@ METHODS = {
             "The same after bound tightening, whose time is not counted.",
             solve_of("methods.tightened"),
             packages=("dcembed.baselines", "pyscipopt"),
+            rooms=BASELINE_ROOMS,
             sources=("methods/tightened.py", WATCH),
             may_stop=True,
         ),

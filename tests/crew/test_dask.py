@@ -15,7 +15,6 @@ import dcembed
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.water import treatment_instance
 from dask_cluster import connected, replaced_when_broken
-from dcembed.crew import crew as crews
 from problems import quiet, random_mlp
 from repetitions import repetitions
 
@@ -30,9 +29,8 @@ def client():
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """Others are called at once, however short the run is; large tasks are nothing to be warned of."""
-    monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
+def at_once(called_at_once):
+    """Others are called at once; large tasks are nothing to be warned of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

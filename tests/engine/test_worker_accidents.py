@@ -15,25 +15,12 @@ import crew_tasks
 import dcembed
 from crew_problems import check, margin
 from dcembed import Status, Workers
-from dcembed.crew import crew as crews
 from problems import level_problem, quiet
 from repetitions import repetitions
 
 # How often each accident happens: `DCEMBED_REPETITIONS=20` for more.
 REPETITIONS = repetitions(2)
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """Others are called at once, however short the run is."""
-    monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with Workers(2) as workers:
-        workers.wait_until_ready()
-        yield workers
+pytestmark = pytest.mark.usefixtures("called_at_once")
 
 
 def test_a_worker_that_is_killed_costs_its_task_alone():

@@ -8,23 +8,12 @@ import pytest
 import dcembed
 from block_problems import block_case
 from crew_problems import check, margin
-from dcembed import Options, Status, Workers
+from dcembed import Options, Status
 from dcembed.crew import crew as crews
 from dcembed.engine.search.orders import is_hopeless
 from problems import binary_problem, box_problem, indicator_problem, level_problem, quiet
 
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """Others are called at once, however short the run is."""
-    monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with Workers(2) as workers:
-        workers.wait_until_ready()
-        yield workers
+pytestmark = pytest.mark.usefixtures("called_at_once")
 
 
 @pytest.mark.parametrize("make", [margin, level_problem, binary_problem, indicator_problem])

@@ -10,10 +10,17 @@ import pytest
 import dcembed
 from benchmarks.harness import fingerprint as module
 from benchmarks.harness.fingerprint import PACKAGE, fingerprint, hash_source
+from benchmarks.methods.method import BASELINE_ROOMS, ENGINE_ROOMS, PROBLEM_ROOMS
 from benchmarks.methods.table import METHODS
 
 QP = "qp", "64x3", 0
-OTHERS = [name for name, method in METHODS.items() if "." not in method.rooms]
+OTHERS = [name for name, method in METHODS.items() if method.rooms == PROBLEM_ROOMS]
+OF_ENGINE = [name for name, method in METHODS.items() if "engine" in method.rooms]
+# What says something about runs, or brings problems to them in other ways than the benchmarks do.
+NOT_RUN = {
+    *("__init__.py", "__main__.py", "cli.py", "cvxpy.py", "gurobipy.py", "linopy.py", "omlt.py", "pyomo.py", "pyscipopt.py", "frontends"),
+    *("errors.py", "loading.py", "plot.py", "reading.py", "result.py", "saving", "screen.py", "version.py", "writing.py"),
+}
 
 
 @pytest.fixture
@@ -70,14 +77,29 @@ def test_a_folder_without_source_has_no_fingerprint(tmp_path):
         hash_source(tmp_path / "nothing")
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_the_engine_matters_to_methods_of_ours_and_the_host_to_all(package, name):
-    before = fingerprint(*QP, name)
-    change_one_byte(package / "engine" / "solve.py")
-    after = fingerprint(*QP, name)
-    assert (after == before) == (name in OTHERS)
-    change_one_byte(package / "program" / "tightening.py")
-    assert fingerprint(*QP, name) != after
+@pytest.mark.parametrize(
+    ("file", "touched"),
+    [
+        ("engine/solve.py", set(OF_ENGINE)),
+        ("bounds/tree.py", set(OF_ENGINE)),
+        ("baselines/oracle.py", set(METHODS) - set(OF_ENGINE) - set(OTHERS)),
+        ("run/journal.py", set(METHODS) - set(OTHERS)),
+        ("program/tightening.py", set(METHODS)),
+        ("run/log.py", set()),
+        ("frontends/cases.py", set()),
+    ],
+)
+def test_a_room_matters_to_the_methods_that_run_it(package, file, touched):
+    before = {name: fingerprint(*QP, name) for name in METHODS}
+    change_one_byte(package / file)
+    assert {name for name in METHODS if fingerprint(*QP, name) != before[name]} == touched
+
+
+def test_every_room_is_run_or_said_not_to_be():
+    there = {path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert there == {*ENGINE_ROOMS, *BASELINE_ROOMS, *NOT_RUN}
+    assert not NOT_RUN & {*ENGINE_ROOMS, *BASELINE_ROOMS}
+    assert all((PACKAGE / name).is_file() for name in module.TELLING)
 
 
 @pytest.mark.parametrize(
