@@ -42,7 +42,7 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
                 assert ending is not None
                 last = None if ending.is_final else taking_up(progress, progress.max_steps)
                 if last is None:
-                    return replace(ending, hint=None if here.columns is None else here.columns.hint())
+                    return replace(ending, hint=here.columns.hint() if here.columns is not None and problem.options.prove else None)
                 under_way, dry = under_way.begun(last), None
             order, outcome, under_way = under_way.first()
             progress = hear(here, progress, order, outcome)
