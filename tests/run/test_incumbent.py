@@ -31,7 +31,7 @@ def points() -> list[Point]:
 def heard(points, order) -> Incumbent:
     incumbent = Incumbent(TOL)
     for seconds, number in enumerate(order):
-        incumbent.offer(points[number], float(seconds), f"point {number}")
+        incumbent.offer(points[number], float(seconds), f"point {number}", int(number))
     return incumbent
 
 
@@ -61,6 +61,17 @@ def test_many_small_improvements_together_are_news(points):
         incumbent.offer(Point(**{**vars(best), "objective": objective}), float(number))
     assert incumbent.point.objective == steps[-1]
     assert 3 <= len(incumbent.trace) <= 20
+
+
+def test_of_equal_points_that_of_the_first_start_is_kept_and_of_one_start_the_first(points):
+    """As where the objective is the same everywhere: the user's start stays."""
+    one, two, three = (Point(**{**vars(point), "objective": 0.0}) for point in points[-3:])
+    for order, kept in (([(one, 0), (two, 1), (three, 0)], one), ([(two, 1), (three, 1)], two), ([(three, 4), (two, 1), (one, 3)], two)):
+        incumbent = Incumbent(TOL)
+        for point, start in order:
+            incumbent.offer(point, 0.0, start=start)
+        assert incumbent.point is kept
+        assert len(incumbent.trace) == 1
 
 
 def test_a_feasible_point_takes_the_place_of_a_better_one_that_is_not(points):

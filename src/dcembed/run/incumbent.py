@@ -1,7 +1,7 @@
 """The best point so far. Nothing that happens later in a run can lose it.
 
-It is the same whatever the order in which points are met: the least objective counts, to the last bit, and of equal ones the point that comes first
-when columns are compared one after the other. What is better by rounding alone takes the place of the point without being news.
+It is the same whoever is heard of first when several starts are made at a time: the least objective counts, to the last bit, and of equal ones the point
+of the start that comes first. What is better by rounding alone takes the place of the point without being news.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class Incumbent:
 
     feasibility_tol: float
     point: Point | None = None
+    # The number of the start that the point is of.
+    start: int = 0
     trace: list[tuple[float, float]] = field(default_factory=list)
     # The objective with which the last entry of the trace came; what takes its place since then is better by rounding alone.
     _news: float = np.inf
@@ -40,13 +42,11 @@ class Incumbent:
         """Whether a point counts as feasible."""
         return point.is_feasible(self.feasibility_tol)
 
-    def is_improved_by(self, point: Point) -> bool:
-        """Whether a feasible point would be the best so far."""
+    def is_improved_by(self, point: Point, start: int = 0) -> bool:
+        """Whether a feasible point of this start would be the best so far."""
         if self.point is None or not self.is_feasible:
             return True
-        if point.objective != self.point.objective:
-            return point.objective < self.point.objective
-        return _comes_first(point.w, self.point.w)
+        return (point.objective, start) < (self.point.objective, self.start)
 
     def wants(self, point: Point) -> bool:
         """Whether a point would be kept, or is near enough to it that rounding decides."""
@@ -56,10 +56,11 @@ class Incumbent:
             return self.point is None or not self.is_feasible or not _improves(self.point.objective, point.objective)
         return self.point is None or (not self.is_feasible and point.violation < self.point.violation)
 
-    def offer(self, point: Point, seconds: float, origin: str = "") -> None:
-        """Keep the point if it is the best so far."""
+    def offer(self, point: Point, seconds: float, origin: str = "", start: int = 0) -> None:
+        """Keep the point of a start if it is the best so far."""
         if self.accepts(point):
-            if self.is_improved_by(point):
+            if self.is_improved_by(point, start):
+                self.start = start
                 self._keep(point, seconds, origin)
         elif self.point is None or (not self.is_feasible and point.violation < self.point.violation):
             self.point = point
@@ -76,12 +77,6 @@ class Incumbent:
         self.points = thinned([*self.points, point.x], room_for(point.x.size, len(self.points) + 1))
         self.num_left_out = sum(each is None for each in self.points)
         self.origins.append(origin)
-
-
-def _comes_first(one: Array, other: Array) -> bool:
-    """Whether a point is less than another one in the first column in which they differ."""
-    different = np.flatnonzero(one != other)
-    return different.size > 0 and bool(one[different[0]] < other[different[0]])
 
 
 def _improves(objective: float, best: float) -> bool:

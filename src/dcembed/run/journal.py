@@ -82,8 +82,8 @@ class Journal:
         self._solver = ""
         # What the method has announced; None where it has not.
         self._sizes: Sizes | None = None
-        # What the points that are offered now come from.
-        self._origin = ""
+        # What the points that are offered now come from, and the number of the start that they are of.
+        self._origin, self._start = "", 0
         self._is_announced = False
         # Improving points that belong to the steps and starts noted so far.
         self._num_shown = 0
@@ -112,7 +112,7 @@ class Journal:
 
     def start(self, number: int, point: Point, origin: str = "", is_own: bool = True) -> None:
         """A starting point, and what it comes from; one that was made from good points is not the start's own, and agrees with nothing."""
-        self.work_on(origin)
+        self.work_on(origin, number)
         self.offer(point)
         self.reach(number, point if is_own else None)
         is_new = self._has_news()
@@ -120,9 +120,9 @@ class Journal:
             words = f"start: {origin}" if origin else "start"
             self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, words, is_new)
 
-    def work_on(self, origin: str) -> None:
-        """What comes from now on is owed to this: a kind of starts."""
-        self._origin = origin
+    def work_on(self, origin: str, start: int | None = None) -> None:
+        """What comes from now on is owed to this: a kind of starts, and the start of this number where it is one."""
+        self._origin, self._start = origin, self._start if start is None else start
 
     def take_up(self, result: Result) -> None:
         """Go on from an earlier result: its point, exactly as it is, and its bound where it is about the same problem.
@@ -148,14 +148,14 @@ class Journal:
         if point.columns is None and not self.incumbent.wants(point):
             return
         point = measure_plainly(self.embedded, point)
-        if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point):
+        if self.incumbent.accepts(point) and self.incumbent.is_improved_by(point, self._start):
             point = measure_plainly(self.embedded, settle(self.embedded, point))
         self._keep(point)
 
     def _keep(self, point: Point) -> None:
         """Keep a point that was measured plainly if it is the best so far."""
         before = self.incumbent.point
-        self.incumbent.offer(point, self.clock.seconds, self._origin)
+        self.incumbent.offer(point, self.clock.seconds, self._origin, self._start)
         if self.incumbent.point is not before:
             self._write_down()
         if self.incumbent.is_feasible and self.incumbent.point is not None:

@@ -80,7 +80,7 @@ def follow(problem: Problem, order: Order, journal: Journal) -> Outcome:
     carried = carried_by(problem, order.backend)
     if order.penalty is not None:
         carried = replace(carried, options=replace(carried.options, initial_penalty=order.penalty))
-    journal.work_on(order.origin)
+    journal.work_on(order.origin, order.steps.start)
     try:
         if order.box is None:
             return run_start(carried, order.point, order.steps, order.settled, journal)

@@ -111,7 +111,7 @@ def _suggested(here: Search, progress: Progress, kind: Kind, rng: np.random.Gene
     if here.journal.clock.ended():
         return None
     if kind.name == "columns":
-        return _combined(here)
+        return _combined(here, progress)
     if kind.name == "scout":
         return _scouted(here, progress)
     try:
@@ -124,7 +124,7 @@ def _suggested(here: Search, progress: Progress, kind: Kind, rng: np.random.Gene
 
 def _usual(here: Search, progress: Progress) -> Suggestion | Ending:
     """A combination of points of blocks where one is due, else a start of the whole problem."""
-    combined = _combined(here) if _combines(here, progress) else None
+    combined = _combined(here, progress) if _combines(here, progress) else None
     return combined if combined is not None else _next_start(here, progress)
 
 
@@ -158,11 +158,11 @@ def _combines(here: Search, progress: Progress) -> bool:
     return here.columns is not None and number >= here.num_first and number % SCOUTED != 0
 
 
-def _combined(here: Search) -> Suggestion | None:
+def _combined(here: Search, progress: Progress) -> Suggestion | None:
     """A combination of points of blocks."""
     if here.columns is None:
         return None
-    here.journal.work_on("columns")
+    here.journal.work_on("columns", progress.num_begun)
     try:
         with here.journal.log.working("combining points of blocks"):
             w = here.columns.next()

@@ -143,10 +143,12 @@ class UnderWay:
     def hear(self) -> None:
         """Take up the points that have been met elsewhere."""
         journal = self.journal
-        origins = {begun.errand.number: begun.order.origin for begun in self.queue if begun.errand is not None}
+        orders = {begun.errand.number: begun.order for begun in self.queue if begun.errand is not None}
         for number, w in journal.crew.exchange.found():
             if w.shape == (journal.embedded.host.num_columns,):
-                journal.work_on(origins.get(number, self.queue[0].order.origin if self.queue else ""))
+                order = orders.get(number, self.queue[0].order if self.queue else None)
+                if order is not None:
+                    journal.work_on(order.origin, order.steps.start)
                 journal.offer(measure_point(journal.embedded, w))
 
     def given_up(self) -> UnderWay:
