@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.harness.metrics import cut, references, with_starts
 from benchmarks.harness.records import Record, read_records
 from benchmarks.problems.experiments import EXPERIMENTS
-from benchmarks.report.comparison import Sweep, compare, find_experiment, is_small
+from benchmarks.report.comparison import OURS, Sweep, compare, find_experiment, is_small
 
 # The second at which longer runs are looked at, too.
 EARLY = 30.0
@@ -55,9 +55,9 @@ def read_all(paths: Iterable[Path]) -> list[Record]:
 
 
 def choose_horizon(records: list[Record]) -> float:
-    """The longest time limit that at least half of all runs have been made with, an instance and method counting once; else the most used."""
+    """The longest time limit that dcembed has at least half of its instances with; else the most used. Without runs of ours, those of all methods count."""
     runs: dict[float, set[tuple]] = {}
-    for record in records:
+    for record in [record for record in records if record.method == OURS] or records:
         runs.setdefault(record.time_limit, set()).add((*record.instance, record.method))
     num_all = len(set().union(*runs.values()))
     usual = [limit for limit, there in runs.items() if 2 * len(there) >= num_all]

@@ -27,13 +27,16 @@ def test_a_start_that_is_known_from_another_file_is_that_of_a_killed_run(tmp_pat
     assert [record.initial_objective for record in read_all([tmp_path / "a.csv", tmp_path / "b.csv"])] == [0.0, 0.0]
 
 
-def test_the_horizon_is_the_longest_limit_that_half_of_all_runs_have():
-    short = [replace(RUN, method=method, time_limit=30.0) for method in ("dcembed", "shared", "pgd", "greedy")]
+def test_the_horizon_is_the_longest_limit_that_half_of_our_runs_have():
+    short = [replace(RUN, trial=trial, time_limit=30.0) for trial in range(4)]
     long = [replace(record, time_limit=180.0) for record in short]
     assert choose_horizon([*short, *long[:1]]) == 30.0
     assert choose_horizon([*short, *long[:2]]) == 180.0
-    # The same run twice is one.
+    # The same run twice is one, and runs of others do not count beside ours.
     assert choose_horizon([*short, long[0], replace(long[0], fingerprint="b2")]) == 30.0
+    others = [replace(record, method="shared") for record in long]
+    assert choose_horizon([*short, *others]) == 30.0
+    assert choose_horizon(others) == 180.0
 
 
 def test_at_an_early_second_runs_of_the_horizon_are_cut_and_shorter_ones_fill_in():
