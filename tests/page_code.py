@@ -35,7 +35,8 @@ def find_blocks(page: str) -> list[Block]:
     """The code of a page. What it prints is in the block of text that follows at once."""
     fences = list(FENCE.finditer(page))
     blocks = []
-    for fence, following in zip(fences, [*fences[1:], None], strict=True):
+    for number, fence in enumerate(fences):
+        following = fences[number + 1] if number + 1 < len(fences) else None
         is_shown = following is not None and following[1] == "text" and not page[fence.end() : following.start()].strip()
         blocks.append(Block(fence[1], fence[2], following[2] if following and is_shown else None))
     return [block for block in blocks if block.language == "python" or (block.language == "sh" and block.shown is not None)]

@@ -16,8 +16,8 @@ import pytest
 import dcembed
 from dcembed.options import SEARCHES
 from dcembed.run.table import COLUMNS_WITH_BOUNDS, titles
-from tests.page_code import find_blocks, run_blocks, says_the_same
-from tests.site_links import find_broken_links
+from html_links import find_broken_links
+from page_code import find_blocks, run_blocks, says_the_same
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -64,7 +64,7 @@ def test_a_page_that_shows_something_else_is_found_out():
 
 def listed_below(name):
     """The pages in the tables of contents of a page, and in those of these pages."""
-    tables = re.findall(r"^```\{toctree\}\n(?::.*\n)*\n(.*?)^```$", (DOCS / f"{name}.md").read_text(), re.DOTALL | re.MULTILINE)
+    tables = re.findall(r"^```\{toctree\}\n(?::[^\n]*\n)*\n(.*?)^```$", (DOCS / f"{name}.md").read_text(), re.DOTALL | re.MULTILINE)
     listed = [str((DOCS / name).parent.relative_to(DOCS) / entry) for table in tables for entry in table.split()]
     return listed + [page for entry in listed for page in listed_below(entry)]
 
@@ -142,7 +142,7 @@ def test_links_to_files_elsewhere_lead_to_their_pages_or_are_downloads(site):
 @pytest.mark.parametrize("module", ["dcembed", *(f"dcembed.{name}" for name in FRONT_ENDS)])
 def test_every_public_name_is_in_the_reference(module, site):
     documented = "".join(path.read_text() for path in sorted((site / "reference").glob("*.html")))
-    common = {"Extraction": "dcembed.frontends.contract", "NoSolutionError": "dcembed.errors"}
+    common = {"Extraction": "dcembed.frontends.contract", "DcembedError": "dcembed.errors", "NoSolutionError": "dcembed.errors"}
     names = [name for name in importlib.import_module(module).__all__ if name != "__version__"]
     assert [name for name in names if f'id="{common.get(name, module)}.{name}"' not in documented] == []
 
