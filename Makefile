@@ -1,11 +1,11 @@
 # All a newcomer types is `make demo`, `make test` and `make bench`; each makes .venv and installs what it needs.
-# `make dist` builds what is published, `make bare` tries it where nothing else is installed.
+# `make docs` builds the site of the documentation, `make dist` what is published, `make bare` tries it where nothing else is installed.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint types doctest dist bare venv clean
+.PHONY: demo test bench lint types doctest docs dist bare venv clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/reactor.py
@@ -30,6 +30,10 @@ types: $(VENV)/.test
 doctest: $(VENV)/.test
 	$(BIN)/python -m pytest tests/test_docstrings.py
 
+# The site of the documentation, to be opened at build/docs/index.html. A warning is an error, and all of them are shown.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going docs build/docs
+
 dist: $(VENV)/.dist
 	rm -rf dist build
 	$(BIN)/python -m build
@@ -49,6 +53,10 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 
 $(VENV)/.test: $(VENV)/.made pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 $(VENV)/.dist: $(VENV)/.made pyproject.toml

@@ -1,0 +1,54 @@
+"""The site of the documentation: `make docs` builds it into build/docs.
+
+Sphinx with MyST, since the pages are Markdown and the docstrings NumPy style: autodoc and napoleon read these from the objects themselves,
+with what they inherit. mkdocs, the other tool that one would pick, has had no release since 2024, and mkdocs-material is in maintenance.
+"""
+
+import sys
+from pathlib import Path
+
+from dcembed import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "dcembed"
+author = "dcembed contributors"
+copyright = "dcembed contributors, Apache-2.0"
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    # Our own, beside this file.
+    "site_docstrings",
+    "site_links",
+]
+
+# Pages. GitHub and MyST both take ```math for a formula.
+myst_heading_anchors = 4
+myst_fence_as_directive = ["math"]
+# Quotes stay as they are typed.
+smartquotes = False
+
+# Reference: what is public is in `__all__`, in the order in which a reader meets it.
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+# Methods that only repeat those of gurobipy or linopy are described there.
+autodoc_inherit_docstrings = False
+autoclass_content = "class"
+napoleon_use_rtype = False
+napoleon_attr_annotations = False
+default_role = "py:obj"
+add_module_names = False
+python_maximum_signature_line_length = 100
+
+html_theme = "furo"
+html_title = f"dcembed {release}"
+html_show_sphinx = False
+# The text of a page is not copied beside it.
+html_copy_source = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

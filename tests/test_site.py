@@ -1,0 +1,161 @@
+"""The site of the documentation: its code runs, all pages are in it, it builds without a warning, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import dcembed
+from dcembed.options import SEARCHES
+from dcembed.run.table import COLUMNS_WITH_BOUNDS, titles
+from html_links import find_broken_links
+from page_code import find_blocks, run_blocks, says_the_same
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+# tests/test_examples.py and tests/test_coming_from.py run these.
+RUN_ELSEWHERE = (DOCS / "bounds.md", DOCS / "again_and_again.md", *(DOCS / "coming_from").glob("*.md"))
+WITH_OUTPUT = [page for page in PAGES if page not in RUN_ELSEWHERE and any(block.shown for block in find_blocks(page.read_text()))]
+FRONT_ENDS = ("pyomo", "omlt", "cvxpy", "gurobipy", "pyscipopt", "linopy")
+BUILT_WITH = ("sphinx", "furo", "myst_parser", "sphinx_copybutton", *FRONT_ENDS)
+
+
+def missing_packages(names):
+    return [name for name in names if find_spec(name) is None]
+
+
+def imported(code):
+    nodes = list(ast.walk(ast.parse(code)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("page", WITH_OUTPUT, ids=lambda page: page.stem)
+def test_the_code_of_a_page_prints_what_is_shown(page, tmp_path):
+    blocks = find_blocks(page.read_text())
+    missing = missing_packages(sorted(set().union(*(imported(block.code) for block in blocks if block.language == "python"))))
+    if missing:
+        pytest.skip(f"the code of {page.name} needs {', '.join(missing)}")
+    for block, printed in zip(blocks, run_blocks(blocks, tmp_path), strict=True):
+        assert block.shown is None or says_the_same(printed, block.shown), f"{block.code}\nprints\n{printed}"
+
+
+def test_the_pages_that_teach_show_what_their_code_prints():
+    assert {"index", "start", "on_off", "reading", "tuning"} <= {page.stem for page in WITH_OUTPUT}
+
+
+def test_a_page_that_shows_something_else_is_found_out():
+    shown = "OPTIMAL -3.2744 [1.6454 0.    ]\n"
+    assert says_the_same("Restricted license - until 2030\nOPTIMAL -3.27441 [ 1.6454 -0.]", shown)
+    assert not says_the_same("OPTIMAL -3.2644 [1.6454 0.]", shown)
+    assert not says_the_same("LOCALLY_SOLVED -3.2744 [1.6454 0.]", shown)
+    assert not says_the_same("OPTIMAL -3.2744 [1.6454]", shown)
+
+
+def listed_below(name):
+    """The pages in the tables of contents of a page, and in those of these pages."""
+    tables = re.findall(r"^```\{toctree\}\n(?::[^\n]*\n)*\n(.*?)^```$", (DOCS / f"{name}.md").read_text(), re.DOTALL | re.MULTILINE)
+    listed = [str((DOCS / name).parent.relative_to(DOCS) / entry) for table in tables for entry in table.split()]
+    return listed + [page for entry in listed for page in listed_below(entry)]
+
+
+def test_every_page_is_in_a_table_of_contents_once():
+    assert sorted(["index", *listed_below("index")]) == sorted(str(page.relative_to(DOCS).with_suffix("")) for page in PAGES)
+
+
+def test_every_table_of_the_race_is_on_its_page():
+    page = (DOCS / "measured" / "races.md").read_text()
+    tables = sorted((ROOT / "benchmarks" / "results" / "race").glob("*.md"))
+    assert [table.name for table in tables if f"results/race/{table.name}\n" not in page] == []
+
+
+# What pages say, and the code knows
+
+
+def test_every_extra_is_on_the_page_that_says_how_to_install():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    install = (DOCS / "start.md").read_text().partition("## The problem")[0]
+    assert [name for name in extras if name not in ("bench", "docs", "test") and f"`{name}`" not in install] == []
+
+
+def test_every_status_and_the_columns_of_the_log_are_explained():
+    page = (DOCS / "reading.md").read_text()
+    assert [status.name for status in dcembed.Status if f"`{status.name}`" not in page] == []
+    assert titles(COLUMNS_WITH_BOUNDS) in page.splitlines()
+
+
+def test_every_search_and_the_default_tolerances_are_on_the_page_about_tuning():
+    page = (DOCS / "tuning.md").read_text()
+    assert [search for search in SEARCHES if f'| `"{search}"`' not in page] == []
+    options = dcembed.Options()
+    for name in ("feasibility_tol", "objective_tol", "gap_tol"):
+        shown = re.search(rf"\| `{name}` \| (\S+) \|", page)
+        assert shown is not None
+        assert float(shown[1]) == getattr(options, name)
+
+
+def test_the_page_on_citing_says_what_the_citation_file_says():
+    citation, page = (ROOT / "CITATION.cff").read_text(), (DOCS / "citing.md").read_text()
+    authors = re.findall(r"family-names: (.+)\n\s+given-names: (.+)\n", citation + "\n")
+    assert "author = {" + " and ".join(", ".join(author) for author in authors) + "}" in page
+    assert "title  = {" + re.search(r'\n  title: "(.+)"', citation)[1] + "}" in page
+    assert "version = {" + re.search(r"\nversion: (.+)", citation)[1] + "}" in page
+
+
+# The built site
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    missing = missing_packages(BUILT_WITH)
+    if missing:
+        pytest.skip(f'building the site needs {", ".join(missing)}: pip install ".[docs]"')
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "read"), str(DOCS), str(folder / "site")]
+    build = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+    assert build.returncode == 0, build.stderr
+    return folder / "site"
+
+
+def test_every_link_of_the_site_leads_somewhere(site):
+    assert find_broken_links(site) == []
+
+
+def test_links_to_files_elsewhere_lead_to_their_pages_or_are_downloads(site):
+    page = (site / "again_and_again.html").read_text()
+    assert 'href="measured/control.html"' in page
+    assert re.search(r'href="_downloads/\w+/mpc.py"', page)
+    assert 'href="many_machines.html"' in (site / "changelog.html").read_text()
+    assert len(list((site / "_images").glob("*.png"))) >= 3
+
+
+@pytest.mark.parametrize("module", ["dcembed", *(f"dcembed.{name}" for name in FRONT_ENDS)])
+def test_every_public_name_is_in_the_reference(module, site):
+    documented = "".join(path.read_text() for path in sorted((site / "reference").glob("*.html")))
+    common = {"Extraction": "dcembed.frontends.contract", "DcembedError": "dcembed.errors", "NoSolutionError": "dcembed.errors"}
+    names = [name for name in importlib.import_module(module).__all__ if name != "__version__"]
+    assert [name for name in names if f'id="{common.get(name, module)}.{name}"' not in documented] == []
+
+
+def test_bars_and_stars_in_docstrings_are_shown_as_they_are(site):
+    options = (site / "reference" / "solving.html").read_text()
+    assert "The gap |F - bound| / |F| that counts as closed" in options
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path):
+    (tmp_path / "other.html").write_text('<p id="here">')
+    (tmp_path / "page.html").write_text(
+        '<a href="other.html#here"></a><a href="https://example.org/x"></a><a href="#"></a>'
+        '<a href="other.html#there"></a><a href="gone.html"></a><img src="gone.png">'
+    )
+    assert find_broken_links(tmp_path) == ["page.html: other.html#there", "page.html: gone.html", "page.html: gone.png"]
