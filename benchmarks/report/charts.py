@@ -124,7 +124,7 @@ def _npi_panel(axes: Axes, sweep: Sweep) -> list[Name]:
     _log_axis(axes, "%")
     axes.set_ylabel("NPI (lower is better)")
     _size_axis(axes, sweep)
-    axes.set_title(sweep.experiment.title)
+    axes.set_title(f"{sweep.experiment.title}, {sweep.horizon:g} s")
     return names + ([Name(_others_name(others), *last, "#60666e")] if last is not None else [])
 
 

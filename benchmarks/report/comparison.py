@@ -92,6 +92,11 @@ class Sweep:
     cells: dict[tuple[str, str], Cell]
     references: dict[tuple[str, str, int], float]
 
+    @property
+    def horizon(self) -> float:
+        """The second at which the runs are compared."""
+        return max((record.time_limit for cell in self.cells.values() for record in cell.records), default=0.0)
+
     def best(self, size: str) -> str | None:
         """The method with the lowest mean NPI over the trials it shares with ours; ours where it is level with another."""
         behind = {method: self.behind(size, method) for method in self.methods}

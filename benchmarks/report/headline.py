@@ -69,7 +69,7 @@ def headline(sweeps: Sequence[Sweep]) -> str:
 
 
 def _row(sweep: Sweep, found: list[Duel]) -> list[str]:
-    horizon = max(record.time_limit for cell in sweep.cells.values() for record in cell.records)
+    horizon = sweep.horizon
     ours, theirs = (float(np.median([max(duel.to_percent[who], SHORTEST) for duel in found])) for who in (0, 1))
     npi_ours, npi_theirs = (float(np.mean([duel.npi[who] for duel in found])) for who in (0, 1))
     ends = Counter(duel.is_better for duel in found)

@@ -16,6 +16,10 @@ from benchmarks.report.sections import sections
 from benchmarks.report.views import Results, gather, read_all
 
 TITLE = "dcembed against other methods"
+NPI_CAPTION = (
+    "NPI against size, at the second in each title: dcembed and every method that is the best of the others, or ahead of dcembed, at some size. Means "
+    "over the trials that each was run on, with their range; grey are all other methods."
+)
 
 
 def write_report(paths: Sequence[Path], folder: Path, time_limit: float | None = None) -> Path:
@@ -52,7 +56,7 @@ def _first_screen(results: Results, folder: Path) -> list[str]:
             "a method was from the best known objective, averaged over the time: 100 % is no progress, 0 % is the best objective at once. "
             "Lower is better."
         ),
-        picture(charts.draw_npi(_drawn(results), folder), _npi_caption(horizon)),
+        picture(charts.draw_npi(_drawn(results), folder), NPI_CAPTION),
         headline(results.final),
         (
             "Within 1 % of the best known objective, in the median; NPI is a mean. The best other is the best of all other methods on each "
@@ -66,13 +70,6 @@ def _first_screen(results: Results, folder: Path) -> list[str]:
 def _drawn(results: Results) -> list[Sweep]:
     """The experiments that are in pictures: all but the small ones, which are about proofs, if there are others."""
     return [sweep for sweep in results.final if not is_small(sweep.experiment)] or results.final
-
-
-def _npi_caption(horizon: float) -> str:
-    return (
-        f"NPI at {horizon:g} s against size: dcembed and every method that is the best of the others, or ahead of dcembed, at some size. Means over "
-        "the trials that each was run on, with their range; grey are all other methods."
-    )
 
 
 def _findings(results: Results) -> list[str]:

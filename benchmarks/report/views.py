@@ -30,7 +30,7 @@ class Results:
     sweeps
         The same by experiment.
     final
-        The sweep of each experiment at its horizon.
+        The sweep of each experiment at its horizon; at an earlier second where dcembed alone has runs of that length.
     last, last_sweeps
         The longest run of each method on each instance, up to the horizon: a method that has only shorter ones is in it, too.
     """
@@ -97,10 +97,18 @@ def gather(records: list[Record], horizon: float | None = None) -> Results:
         last += [cut(record, limit) for record in choose(own, checkpoints_of(limit)[0], limit)]
     views = dict(sorted(views.items()))
     sweeps = {seconds: compare(found, best) for seconds, found in views.items()}
-    # Of each experiment the latest one.
-    final = {sweep.experiment.name: sweep for each in sweeps.values() for sweep in each}
+    # Of each experiment the latest one in which we are not alone.
+    final: dict[str, Sweep] = {}
+    for sweep in (sweep for each in sweeps.values() for sweep in each):
+        earlier = final.get(sweep.experiment.name)
+        if earlier is None or _has_others(sweep) or not _has_others(earlier):
+            final[sweep.experiment.name] = sweep
     ordered = [final[name] for name in EXPERIMENTS if name in final]
     return Results(horizon, tuple(views), views, sweeps, ordered, last, compare(last, best))
+
+
+def _has_others(sweep: Sweep) -> bool:
+    return any(method != OURS for method in sweep.methods)
 
 
 def _by_experiment(records: Iterable[Record]) -> list[list[Record]]:

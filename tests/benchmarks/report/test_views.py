@@ -62,6 +62,15 @@ def test_results_have_both_columns_and_one_reference_whatever_the_limit():
     assert gather(records, 30.0).checkpoints == (30.0,)
 
 
+def test_an_experiment_is_looked_at_early_where_nobody_else_has_gone_on_for_longer():
+    long = replace(RUN, trace=((15.0, -5.0), (90.0, -10.0)))
+    other = replace(RUN, method="greedy", time_limit=30.0, trace=((20.0, -5.0),))
+    (final,) = gather([long, other], 180.0).final
+    assert final.methods == ("dcembed", "greedy")
+    (final,) = gather([long, other, replace(other, time_limit=180.0)], 180.0).final
+    assert final.cells["25", "dcembed"].npi == pytest.approx(npi(long, -10.0))
+
+
 def test_an_experiment_without_runs_of_the_horizon_has_one_of_its_own():
     qp = replace(RUN, experiment="qp", size="64x3", time_limit=60.0, trace=((10.0, -5.0), (40.0, -10.0)))
     results = gather([replace(RUN, trace=((45.0, -10.0),)), qp, replace(qp, time_limit=20.0, fingerprint="b2")], 180.0)
