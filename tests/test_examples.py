@@ -67,9 +67,3 @@ def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, number, capsys):
     for code, shown in codes:
         exec(compile(code, page, "exec"), names)
         assert capsys.readouterr().out.strip().endswith(shown.strip())
-
-
-def test_what_the_documents_link_to_exists():
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
-        for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (document.parent / link).exists(), f"{document.relative_to(ROOT)} links to {link}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks.harness.job import Job, fingerprinted, run_job
@@ -100,7 +101,7 @@ def run_sweep(
                     job = futures.pop(future)
                     if executor is not None and (error := future.exception()) is not None:
                         lost += 1
-                        progress.console.print(f"[yellow]{_name(job)} was lost: {type(error).__name__}: {error}")
+                        progress.console.print(f"[yellow]{_name(job)} was lost: {escape(f'{type(error).__name__}: {error}')}")
                         continue
                     record = replace(future.result(), command=command)
                     append_record(path, record)

@@ -136,14 +136,14 @@ def test_a_run_that_is_lost_on_a_cluster_costs_itself_alone_and_is_made_again(tm
 
         def submit(self, function, job, *arguments, **more):
             if job.size == "64x3":
-                return super().submit(exec, "raise ConnectionError('the worker is gone')")
+                return super().submit(exec, "raise ConnectionError('the worker [tcp 1] is gone')")
             return super().submit(function, job, *arguments, **more)
 
     path, jobs = tmp_path / "records.csv", [Job("qp", size, 0, "dcembed", 1.0) for size in ("64x1", "64x3", "64x6")]
     with Cluster(1) as cluster:
         assert sweep.run_sweep(jobs, path, "command", Console(width=200), executor=cluster) == 2
     said = capsys.readouterr().out
-    assert "qp 64x3 trial 0 dcembed was lost: ConnectionError: the worker is gone" in said
+    assert "qp 64x3 trial 0 dcembed was lost: ConnectionError: the worker [tcp 1] is gone" in said
     assert "1 of 3 runs were lost on the cluster. The same command makes them again." in said
     assert {job.size for job in made} == {"64x1", "64x6"}
     assert sweep.run_sweep(jobs, path, "command", Console(quiet=True)) == 1

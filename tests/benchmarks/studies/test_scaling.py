@@ -6,12 +6,10 @@ import pytest
 
 from benchmarks.problems.qp import load_qp_network, qp_instance
 from benchmarks.studies import scaling
-from dcembed.crew import crew as crews
 
 
 @pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    monkeypatch.setattr(crews, "CALL_SECONDS", 0.0)
+def tiny(monkeypatch, called_at_once):
     work = scaling.five_starts(lambda: qp_instance(load_qp_network(8, 3, 0), 0, num_blocks=3))
     monkeypatch.setattr(scaling, "CASES", (scaling.Case("tiny", "five starts", work),))
 
