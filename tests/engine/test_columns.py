@@ -268,5 +268,5 @@ def test_a_point_of_the_users_is_kept_whatever_happens_to_the_first_combination(
 def test_without_a_proof_nothing_is_gathered_for_one(monkeypatch):
     """With millions of columns that takes a while, after the time limit."""
     monkeypatch.setattr(Columns, "hint", lambda self: pytest.fail("nobody has asked for a proof"))
-    case = block_case(0, num_items=6)
+    case = block_case(0, num_items=12)
     assert dcembed.solve(case.program, case.embeddings, options=dcembed.Options(max_starts=2, verbose=False)).is_feasible
