@@ -27,6 +27,8 @@ class Outcome:
         The solver that carried it to the end, where that is known.
     num_steps
         Steps that it has made.
+    num_pivots
+        Simplex iterations that its masters with integers took.
     """
 
     status: Status
@@ -34,6 +36,7 @@ class Outcome:
     best: Point | None
     backend: Backend | None = None
     num_steps: int = 0
+    num_pivots: int = 0
 
     @property
     def is_settled(self) -> bool:

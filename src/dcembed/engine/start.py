@@ -30,4 +30,4 @@ def run_start(problem: Problem, point: Point, steps: Steps, settled: Sequence[Ar
         journal.use(backend)
     # What settles when the time is over was cut off.
     status = (outcome.is_settled and journal.clock.ended()) or outcome.status
-    return replace(outcome, status=status, backend=backend, num_steps=steps.number)
+    return replace(outcome, status=status, backend=backend, num_steps=steps.number, num_pivots=steps.num_pivots)

@@ -16,7 +16,7 @@ from dcembed.engine.cuts import CutPool
 from dcembed.engine.problem import Problem
 from dcembed.engine.shelf import label
 from dcembed.engine.subproblem import Majorant, Subproblem, costs, fixed_program, quadratic, restriction_rows
-from dcembed.program.tightening import Box
+from dcembed.program.tightening import Box, is_same_box
 from dcembed.run.completion import take
 from dcembed.run.host import HostProblem
 from dcembed.run.journal import Journal, Step
@@ -29,6 +29,9 @@ from dcembed.sparse import above
 # Numbers of restrictions that are the two sides of a row, each beside the other.
 Sides = tuple[Array, Array]
 NO_SIDES: Sides = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+# Simplex iterations that the masters of a start may take, about a second, before it is left: what is dear for the whole problem is cheap in
+# neighbourhoods, and where it was dear in one, the next is smaller.
+DEAR_PIVOTS = 4000
 
 
 class Master:
@@ -103,7 +106,7 @@ class Master:
         wanted = Box(
             np.concatenate([box.lb, epigraph.lb, np.zeros(num_slacks)]), np.concatenate([box.ub, free, np.full(num_slacks, slack_ub)])
         )
-        if self._box is None or not (np.array_equal(wanted.lb, self._box.lb) and np.array_equal(wanted.ub, self._box.ub)):
+        if self._box is None or not is_same_box(wanted, self._box):
             self._session.set_bounds(*wanted)
             self._box = wanted
 
@@ -111,21 +114,35 @@ class Master:
 class Steps:
     """Numbers of the steps of one start, counted through all its loops, and on where it is taken up again.
 
-    A probe is left before it settles, one on foot before it goes beyond tangents, and a brief one before a remedy with exact units.
+    A probe is left before it settles, one on foot before it goes beyond tangents, and a brief one before a remedy with exact units. One that has met
+    a feasible point is left, too, when its masters have taken more simplex iterations, pivots, than it may make.
     """
 
     def __init__(
-        self, start: int, limit: int, taken: int = 0, is_probe: bool = False, is_on_foot: bool = False, is_brief: bool = False
+        self,
+        start: int,
+        limit: int,
+        taken: int = 0,
+        is_probe: bool = False,
+        is_on_foot: bool = False,
+        is_brief: bool = False,
+        max_pivots: float = np.inf,
     ) -> None:
         self.start, self.is_probe, self.is_on_foot, self.is_brief = start, is_probe, is_on_foot, is_brief
         # The last one that was made, and the last before it was taken up.
         self.number = self.taken = taken
         self._limit = limit
+        self.max_pivots, self.num_pivots = max_pivots, 0
 
     @property
     def left(self) -> int:
         """How many there may be."""
         return self._limit - self.number
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether its masters have taken more than they may."""
+        return self.num_pivots > self.max_pivots
 
     def __iter__(self) -> Iterator[int]:
         """Further numbers, as long as there are any."""

@@ -33,6 +33,11 @@ class Box(NamedTuple):
     ub: Array
 
 
+def is_same_box(one: Box, other: Box) -> bool:
+    """Whether both have the same bounds."""
+    return np.array_equal(one.lb, other.lb) and np.array_equal(one.ub, other.ub)
+
+
 class _Rows(NamedTuple):
     """lb <= matrix @ w <= ub."""
 

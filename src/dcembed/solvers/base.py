@@ -56,6 +56,8 @@ class Solution:
     bound
         The solver's own lower bound on the optimum, constant of the objective included; -inf where it has none. Of a mixed-integer
         program it is there at every end, of others at an optimum alone: the dual objective.
+    num_pivots
+        Simplex iterations that a mixed-integer program took: what its work was, the same on every machine. 0 where that is not known.
     """
 
     status: SolveStatus
@@ -64,6 +66,7 @@ class Solution:
     gap: float = 0.0
     duals: Array | None = None
     bound: float = -np.inf
+    num_pivots: int = 0
 
 
 def told_bound(value: float) -> float:

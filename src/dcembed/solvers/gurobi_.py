@@ -330,8 +330,9 @@ def _solution(model: gp.Model, num_columns: int) -> Solution:
     if not usable or model.SolCount == 0:
         return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message, bound=_bound(model))
     x = np.array(model.getAttr(GRB.Attr.X, model.getVars()[:num_columns]))
-    gap = float(model.MIPGap) if model.IsMIP else 0.0
-    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap, bound=_bound(model))
+    gap, num_pivots = (float(model.MIPGap), int(model.IterCount)) if model.IsMIP else (0.0, 0)
+    shown = status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
+    return Solution(shown, x, message, gap, bound=_bound(model), num_pivots=num_pivots)
 
 
 def _bound(model: gp.Model) -> float:

@@ -298,7 +298,8 @@ def _solution(highs: highspy.Highs, is_mip: bool) -> Solution:
     if x is None and status is SolveStatus.OPTIMAL:
         status = SolveStatus.FAILED
     if is_mip:
-        return Solution(status, x, message, float(highs.getInfo().mip_gap), bound=_bound(highs))
+        info = highs.getInfo()
+        return Solution(status, x, message, float(info.mip_gap), bound=_bound(highs), num_pivots=max(0, int(info.simplex_iteration_count)))
     # HiGHS counts multipliers of upper sides as negative.
     duals = -np.array(highs.getSolution().row_dual) if status is SolveStatus.OPTIMAL else None
     return Solution(status, x, message, duals=duals)

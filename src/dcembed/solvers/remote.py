@@ -115,7 +115,13 @@ class RemoteSession:
                 self._worker.send(Message("stop", {"number": self._number}))
             if now > asked + GRACE_SECONDS:
                 self._lose()
-                ended = {"status": SolveStatus.INTERRUPTED.name, "message": f"{self._backend} was ended", "gap": 0.0, "bound": -np.inf}
+                ended = {
+                    "status": SolveStatus.INTERRUPTED.name,
+                    "message": f"{self._backend} was ended",
+                    "gap": 0.0,
+                    "bound": -np.inf,
+                    "pivots": 0,
+                }
                 return Message("solution", ended)
             try:
                 message = self._worker.receive(POLL_SECONDS)
@@ -139,7 +145,8 @@ def _solution(message: Message, limits: Limits) -> Solution:
         # There, the end of the time is a request to stop like any other.
         status = SolveStatus.TIME_LIMIT
     gap, bound = float(str(values["gap"])), float(str(values["bound"]))
-    return Solution(status, arrays.get("x"), str(values["message"]), gap, arrays.get("duals"), bound)
+    num_pivots = int(str(values["pivots"]))
+    return Solution(status, arrays.get("x"), str(values["message"]), gap, arrays.get("duals"), bound, num_pivots)
 
 
 def _error(values: Mapping[str, object]) -> Exception:

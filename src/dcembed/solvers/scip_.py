@@ -306,8 +306,10 @@ def _solution(model: pyscipopt.Model, columns: list[Any]) -> Solution:
         return Solution(SolveStatus.FAILED if status is SolveStatus.OPTIMAL else status, None, message, bound=bound)
     best = model.getBestSol()
     x = np.array([model.getSolVal(best, column) for column in columns])
-    gap = float(model.getGap()) if model.getNIntVars() + model.getNBinVars() > 0 else 0.0
-    return Solution(status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE, x, message, gap, bound=bound)
+    is_mixed = model.getNIntVars() + model.getNBinVars() > 0
+    gap, num_pivots = (float(model.getGap()), int(model.getNLPIterations())) if is_mixed else (0.0, 0)
+    shown = status if status is SolveStatus.OPTIMAL else SolveStatus.FEASIBLE
+    return Solution(shown, x, message, gap, bound=bound, num_pivots=num_pivots)
 
 
 def _row(matrix: sp.csr_array, i: int, columns: list[Any]) -> Any:

@@ -135,7 +135,13 @@ def _solve(desk: Desk, values: Mapping[str, Any], arrays: Mapping[str, Array]) -
     )
     solution = _session(desk).solve(limits, arrays.get("start"), values["relax"])
     found = {"x": solution.x, "duals": solution.duals}
-    head = {"status": solution.status.name, "message": solution.message, "gap": float(solution.gap), "bound": float(solution.bound)}
+    head = {
+        "status": solution.status.name,
+        "message": solution.message,
+        "gap": float(solution.gap),
+        "bound": float(solution.bound),
+        "pivots": solution.num_pivots,
+    }
     return Message("solution", head, {name: np.asarray(array) for name, array in found.items() if array is not None})
 
 

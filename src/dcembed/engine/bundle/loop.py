@@ -16,6 +16,8 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.point import Point
+from dcembed.engine.bundle.exact_master import has_small_networks
+from dcembed.engine.bundle.master import MANY_INTEGERS
 from dcembed.engine.bundle.remedies import remedy
 from dcembed.engine.bundle.state import State, arrived, begin, redrawn
 from dcembed.engine.bundle.step import SAME_POINT, BundleStep, Kind, take_step
@@ -58,6 +60,7 @@ def run_bundle(
             return _settle(problem, state)
         taken = take_step(problem, workshop, state)
         workshop.record("bundle", state.point, taken.mastered.candidate, state.penalty, taken.mastered.solution)
+        workshop.steps.num_pivots += taken.mastered.solution.num_pivots
         state = taken.state
         after: State | Status | None
         try:
@@ -69,6 +72,7 @@ def run_bundle(
                 after = _go_on(problem, workshop, taken)
         except RunEnded as ended:
             after = ended.status
+        after = _unless_dear(workshop, after)
         if isinstance(after, Status):
             return Outcome(after, state.point, state.best)
         if after is None:
@@ -85,8 +89,22 @@ def _go_on(problem: Problem, workshop: Workshop, taken: BundleStep) -> State | S
     if taken.kind is not Kind.STUCK:
         return state
     after = remedy(problem, state, solution.gap, workshop.journal.clock)
-    # Masters with exact units take longer than all that came before them together.
-    return Status.ITERATION_LIMIT if after is not None and after.max_exact and workshop.steps.is_brief else after
+    return Status.ITERATION_LIMIT if after is not None and workshop.steps.is_brief and _takes_long(problem, state, after) else after
+
+
+def _unless_dear(workshop: Workshop, after: State | Status | None) -> State | Status | None:
+    """Where to go on; a start that has met a feasible point is left where its masters have taken more than they may."""
+    is_left = isinstance(after, State) and after.best is not None and workshop.steps.is_dear
+    return Status.ITERATION_LIMIT if is_left else after
+
+
+def _takes_long(problem: Problem, before: State, after: State) -> bool:
+    """Whether the next master takes longer than all that came before it together: one with exact units, or one with many integers to a smaller gap."""
+    if after.max_exact:
+        return True
+    is_tighter = after.model.gap < before.model.gap and before.best is not None
+    # Neighbourhoods with exact units do more there.
+    return is_tighter and not problem.is_narrow and problem.embedded.host.num_integers > MANY_INTEGERS and has_small_networks(problem)
 
 
 def is_settled(problem: Problem, w: Array, settled: Sequence[Array]) -> bool:

@@ -11,6 +11,7 @@ from dcembed.engine.bundle.master import TIGHT_GAP, tightened
 from dcembed.engine.bundle.model import recenter, turn
 from dcembed.engine.bundle.state import Looked, State, redrawn
 from dcembed.engine.problem import Problem
+from dcembed.program.tightening import is_same_box
 from dcembed.run.clock import Clock
 
 # Sizes of further boxes, relative to the last that brought something, before the point counts as a local solution: finer ones,
@@ -79,13 +80,17 @@ def return_to_feasible(problem: Problem, state: State, gap: float, clock: Clock)
 
 
 def change_box(problem: Problem, state: State, gap: float, clock: Clock) -> State | None:
-    """A finer split on a smaller box, or other integers in a larger one."""
+    """A finer split on a smaller box, or other integers in a larger one; in a box that was seen, the same would be met again."""
     is_final = state.point.is_feasible(problem.options.feasibility_tol) and not problem.embedded.host.integer.any()
     boxes = BOXES_FINER if is_final else BOXES_WIDER
     if state.num_fruitless >= len(boxes) or state.first.columns.size == 0 or problem.options.decomposition == "global":
         return None
-    drawn = redrawn(problem, state, boxes[state.num_fruitless] * state.fruitful_radius, clock)
-    return replace(drawn, num_fruitless=state.num_fruitless + 1)
+    seen = (state.model.region.box, state.first.around(state.point.w, state.fruitful_radius).box)
+    for number in range(state.num_fruitless, len(boxes)):
+        radius = boxes[number] * state.fruitful_radius
+        if not any(is_same_box(state.first.around(state.point.w, radius).box, box) for box in seen):
+            return replace(redrawn(problem, state, radius, clock), num_fruitless=number + 1)
+    return None
 
 
 REMEDIES: tuple[Remedy, ...] = (

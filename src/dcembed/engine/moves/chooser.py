@@ -18,7 +18,7 @@ FADING = 0.98
 # Improvements and work that each kind is credited with at first: as if every one was worth a try.
 FIRST_GAIN, FIRST_WORK = 1.0, 10.0
 # How sizes of neighbourhoods and kicks change: where nothing is left in them, and where they were too large to be finished.
-WIDER, FINER = 1.3, 0.8
+WIDER, FINER, MUCH_FINER = 1.3, 0.8, 0.5
 SMALLEST, LARGEST = 0.005, 1.0
 
 
@@ -77,8 +77,10 @@ def _tried(kind: Kind, is_better: bool, work: float, factor: float) -> Kind:
     return replace(kind, gain=kind.gain + is_better, work=kind.work + work + kind.effort, number=kind.number + 1, size=size)
 
 
-def resized(is_better: bool, is_exhausted: bool) -> float:
-    """The factor on the size of a kind: as it was where it brought something, wider where all of it was seen, else finer."""
+def resized(is_better: bool, is_exhausted: bool, is_dear: bool = False) -> float:
+    """The factor on the size of a kind: finer at once where it took long, as it was where it brought something, wider where all of it was seen."""
+    if is_dear:
+        return MUCH_FINER
     if is_better:
         return 1.0
     return WIDER if is_exhausted else FINER

@@ -21,11 +21,13 @@ from dcembed.run.penalty import estimate_penalty
 
 NAME = "exchange"
 # Rounds of a descent, all kicks included, and rounds in a row that bring nothing before the next kick.
-NUM_ROUNDS, NUM_IDLE = 120, 1
+NUM_ROUNDS, NUM_IDLE = 40, 1
 # How often a kick goes out from where the last descent ended, rather than from the best.
 ONWARDS = 0.5
 # Chains in a round: so many for each integer, as far as so many numbers in columns and rows, and so many multiplications, allow.
 CHAINS_EACH, MAX_CHAINS, MIN_CHAINS, MAX_ENTRIES, MAX_COST = 8, 512, 16, 200_000, 50_000_000
+# Numbers in columns and rows of chains that take as long as a step.
+STEP_ENTRIES = 600_000
 # Neural rows count as in the scout's firm merit: what is found should be feasible.
 FIRMNESS = 100.0
 # What counts as better, in relation to max(1, |merit|).
@@ -46,6 +48,12 @@ def exchange(terrain: Terrain, verified: Verified, size: float, rng: np.random.G
     return Suggestion(
         found, NAME, hold_others(terrain.problem, np.where(terrain.problem.embedded.integer, np.round(found), found), nothing)
     )
+
+
+def effort(terrain: Terrain) -> float:
+    """What it takes, in steps: a round draws chains through all columns and rows."""
+    host = terrain.space.host
+    return 1.0 + NUM_ROUNDS * _num_chains(terrain) * (host.num_columns + host.num_rows) / STEP_ENTRIES
 
 
 def _descend(terrain: Terrain, point: Point, rng: np.random.Generator) -> Array | None:

@@ -23,7 +23,7 @@ MOVES: dict[str, Move] = {
     opposite.NAME: opposite.mirror,
 }
 # With which each begins: kicks in ranges, neighbourhoods in shares of the integers, mirrored inputs in shares of all.
-SIZES = {exchange.NAME: 0.5, perturbation.NAME: 0.1, crossover.NAME: 0.5, blocks.NAME: 0.3, relaxation.NAME: 0.3, opposite.NAME: 0.5}
+SIZES = {exchange.NAME: 0.5, perturbation.NAME: 0.1, crossover.NAME: 0.2, blocks.NAME: 0.15, relaxation.NAME: 0.15, opposite.NAME: 0.5}
 # What it takes to make a start, in steps, where that is more than one.
 EFFORTS = {relaxation.NAME: 2.0, "scout": 2.0, "columns": 3.0}
 # Moves that open integers, and those of continuous inputs.
@@ -37,4 +37,5 @@ def open_chooser(terrain: Terrain, others: tuple[str, ...]) -> Chooser:
         for name in MOVES
         if not (name in OF_INTEGERS and terrain.integers.size == 0) and not (name in OF_INPUTS and terrain.inputs.size == 0)
     ]
-    return Chooser(tuple(Kind(name, SIZES.get(name, 1.0), EFFORTS.get(name, 1.0)) for name in (*fitting, *others)))
+    efforts = {**EFFORTS, exchange.NAME: exchange.effort(terrain)}
+    return Chooser(tuple(Kind(name, SIZES.get(name, 1.0), efforts.get(name, 1.0)) for name in (*fitting, *others)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dcembed.arrays import Array
 from dcembed.copies import replace
 from dcembed.crew.task import Shared
+from dcembed.engine.bundle.master import MANY_INTEGERS
 from dcembed.engine.columns.columns import Columns, open_columns
 from dcembed.engine.moves.chooser import Chooser
 from dcembed.engine.moves.table import open_chooser
@@ -50,6 +51,12 @@ class Search:
     def has_integers(self) -> bool:
         """Whether something is integer."""
         return bool(self.problem.embedded.integer.any())
+
+    @property
+    def walks_first(self) -> bool:
+        """Whether the first starts are walked by tangents alone, which are cheap, before the best of them has masters with many integers."""
+        problem = self.problem
+        return self.probes and self.columns is None and problem.has_tangents and problem.embedded.host.num_integers > MANY_INTEGERS
 
     @property
     def is_one_pass(self) -> bool:

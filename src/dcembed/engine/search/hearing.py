@@ -12,16 +12,19 @@ from dcembed.engine.outcome import Outcome, best_of
 from dcembed.engine.scouting.scout import SAME_PLACE
 from dcembed.engine.search.ground import Search
 from dcembed.engine.search.orders import Order
-from dcembed.engine.search.patience import Patience, heard
+from dcembed.engine.search.patience import heard
 from dcembed.engine.search.progress import Progress, remembered
+from dcembed.engine.workshop import DEAR_PIVOTS
 
 # After so many starts in a row without anything better the choice is among all kinds of starts, moves from what was found among them.
 STALLED = 10
-# The same with "until-limit", where there is all the time to come back to other starts; with integers moves come as soon as there is a point
-# to move from.
+# The same with "until-limit", where there is all the time to come back to other starts. With integers moves come as soon as there is a point to
+# move from then, and else, where masters of the whole problem are dear.
 STALLED_SOON = 2
 # What a step inside of a neighbourhood counts beside one of the whole problem.
 NARROW_WORK = 0.3
+# Simplex iterations of masters that count as a step.
+STEP_PIVOTS = 400
 
 
 def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Progress:
@@ -41,7 +44,7 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
         here.columns.hear(outcome.point)
         here.columns.hear(outcome.best)
     patience = heard(progress.patience, outcome.point, outcome.best, num_steps, problem.options.objective_tol, is_new)
-    return replace(
+    after = replace(
         progress,
         outcomes=remembered((*earlier[: steps.start], outcome, *earlier[steps.start + 1 :])),
         patience=patience,
@@ -49,16 +52,21 @@ def hear(here: Search, progress: Progress, order: Order, outcome: Outcome) -> Pr
         # Moves begin at these, and only a search that leaves its starts makes any.
         verified=progress.verified.heard(here.terrain.space, outcome.best) if here.probes else progress.verified,
         chooser=chooser,
-        is_stalled=progress.is_stalled or (len(earlier) + is_new > here.num_first and _is_stalled(here, patience)),
+        is_dear=progress.is_dear or (outcome.num_pivots > steps.max_pivots and outcome.best is not None and here.columns is None),
+        has_taken_up=progress.has_taken_up or not is_new,
     )
+    return replace(after, is_stalled=progress.is_stalled or _is_stalled(here, after))
 
 
-def _is_stalled(here: Search, patience: Patience) -> bool:
+def _is_stalled(here: Search, progress: Progress) -> bool:
     """Whether the usual starts have had their chance: a search that is one pass makes no others."""
-    if not here.goes_on:
-        return here.probes and patience.num_fruitless >= STALLED
-    is_known = here.has_integers and here.columns is None and np.isfinite(patience.objective)
-    return here.probes and (is_known or patience.num_fruitless >= STALLED_SOON)
+    patience = progress.patience
+    if not here.probes or len(progress.outcomes) <= here.num_first:
+        return False
+    is_known = here.columns is None and here.has_integers and np.isfinite(patience.objective)
+    if is_known and (progress.is_dear or here.goes_on or (here.walks_first and progress.has_taken_up)):
+        return True
+    return patience.num_fruitless >= (STALLED_SOON if here.goes_on else STALLED)
 
 
 def _chooser(here: Search, progress: Progress, order: Order, outcome: Outcome, num_steps: int) -> Chooser:
@@ -72,5 +80,6 @@ def _chooser(here: Search, progress: Progress, order: Order, outcome: Outcome, n
         here.terrain.space.places(outcome.point.w), here.terrain.space.places(best.w), atol=SAME_PLACE
     )
     is_exhausted = is_back if order.box is None else outcome.is_settled
-    work = num_steps * (1.0 if order.box is None else NARROW_WORK)
-    return progress.chooser.missed(order.missed).heard(order.origin, is_better, work, resized(is_better, is_exhausted))
+    work = num_steps * (1.0 if order.box is None else NARROW_WORK) + outcome.num_pivots / STEP_PIVOTS
+    factor = resized(is_better, is_exhausted, outcome.num_pivots > DEAR_PIVOTS)
+    return progress.chooser.missed(order.missed).heard(order.origin, is_better, work, factor)

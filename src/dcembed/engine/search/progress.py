@@ -38,6 +38,10 @@ class Progress:
         What is known of the kinds of starts, among which a search chooses that is stalled.
     is_stalled
         Whether the usual starts have brought nothing better for long.
+    is_dear
+        Whether a start was left, with a feasible point, for what its masters of the whole problem took.
+    has_taken_up
+        Whether one was taken up again.
     """
 
     max_steps: int
@@ -48,6 +52,8 @@ class Progress:
     verified: Verified = field(default_factory=Verified)
     chooser: Chooser = field(default_factory=lambda: Chooser(()))
     is_stalled: bool = False
+    is_dear: bool = False
+    has_taken_up: bool = False
 
     @property
     def num_begun(self) -> int:

@@ -19,7 +19,7 @@ from dcembed.engine.search.ground import Search
 from dcembed.engine.search.host_point import find_host_point, without_host_point
 from dcembed.engine.search.orders import Order
 from dcembed.engine.search.progress import Progress
-from dcembed.engine.workshop import Steps
+from dcembed.engine.workshop import DEAR_PIVOTS, Steps
 from dcembed.run.penalty import estimate_penalty
 from dcembed.run.starts import measure_start
 
@@ -29,7 +29,7 @@ from dcembed.run.starts import measure_start
 PROBE_STEPS, NUM_OTHERS = 30, 3
 # The same where points of blocks are combined; and every so manieth start is not such a combination then.
 NUM_COMBINED, SCOUTED = 12, 8
-# With "until-limit" and integers the best is taken up again less often: neighbourhoods get further than masters of the whole problem.
+# With "until-limit" and integers, and where masters are dear, the best is taken up again less often: neighbourhoods get further than masters of the whole problem.
 NUM_OTHERS_LONG = 24
 # After so many starts that have met nothing feasible every other one begins with a penalty so many times the estimated one: from a point
 # that all but holds, the objective leads away.
@@ -44,18 +44,21 @@ def next_turn(here: Search, progress: Progress, under_way: Iterable[int] = ()) -
     `under_way` has the numbers of the starts that are not over.
     """
     best = progress.best_if_left
-    if progress.num_others >= _num_others(here) and best is not None and best not in set(under_way):
-        again = taking_up(progress, 2 * progress.outcomes[best].num_steps)
+    if progress.num_others >= _num_others(here, progress) and best is not None and best not in set(under_way):
+        is_first = here.walks_first and not progress.has_taken_up
+        again = taking_up(progress, max(PROBE_STEPS, 2 * progress.outcomes[best].num_steps), is_brief=is_first)
         if again is not None:
             return _informed(here, progress, again)
     return _begun(here, progress)
 
 
-def _num_others(here: Search) -> int:
+def _num_others(here: Search, progress: Progress) -> int:
     """Starts between which the best, if it was left, is taken up again."""
     if here.columns is not None:
         return NUM_COMBINED
-    return NUM_OTHERS_LONG if here.goes_on and here.has_integers else NUM_OTHERS
+    if here.walks_first and not progress.has_taken_up:
+        return here.num_first + 1
+    return NUM_OTHERS_LONG if here.has_integers and (here.goes_on or here.walks_first or progress.is_dear) else NUM_OTHERS
 
 
 def _begun(here: Search, progress: Progress) -> Order | Ending:
@@ -80,17 +83,21 @@ def _steps(here: Search, progress: Progress, suggested: Suggestion) -> Steps:
         return Steps(number, limit)
     # Where a problem falls apart, its integers are chosen by combination; a start has the rest to do.
     is_apart = here.columns is not None and here.has_integers and suggested.box is None
-    is_on_foot, is_brief = suggested.is_on_foot or is_apart, suggested.box is not None or here.goes_on
-    return Steps(number, min(PROBE_STEPS, limit), is_probe=True, is_on_foot=is_on_foot, is_brief=is_brief)
+    is_dear = suggested.box is None and here.problem.has_tangents and (progress.is_dear or (here.walks_first and number <= here.num_first))
+    is_on_foot, is_brief = suggested.is_on_foot or is_apart or is_dear, suggested.box is not None or here.goes_on
+    max_pivots = DEAR_PIVOTS if suggested.box is None else np.inf
+    return Steps(number, min(PROBE_STEPS, limit), is_probe=True, is_on_foot=is_on_foot, is_brief=is_brief, max_pivots=max_pivots)
 
 
-def taking_up(progress: Progress, max_steps: int) -> Order | None:
+def taking_up(progress: Progress, max_steps: int, is_brief: bool = False) -> Order | None:
     """The best start, if it was left, with so many steps in all."""
     number = progress.best_if_left
     if number is None:
         return None
     left = progress.outcomes[number]
-    steps = Steps(number, min(max_steps, progress.max_steps), left.num_steps, is_probe=max_steps < progress.max_steps)
+    is_probe = max_steps < progress.max_steps
+    max_pivots = max(left.num_pivots, DEAR_PIVOTS) if is_probe else np.inf
+    steps = Steps(number, min(max_steps, progress.max_steps), left.num_steps, is_probe=is_probe, is_brief=is_brief, max_pivots=max_pivots)
     return Order(left.best or left.point, steps, progress.origins[number])
 
 
