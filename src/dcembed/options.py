@@ -152,7 +152,10 @@ class Options:
         that is killed leaves them there: `load_result` reads it. At the end it is what `Result.save` writes. A file that is there already
         gives way to a feasible point, and one about the same problem to a point that is as good; a disk that is full costs a note.
     verbose
-        Print a live log.
+        Print a live log: improvements, phases, and at least every few seconds that the run is alive. 2 prints every step; False nothing.
+    log_file
+        The path of a file that the log is appended to, whatever `verbose` says. Python's `logging` has it, too, in the logger "dcembed", where
+        that listens to INFO.
     """
 
     time_limit: float = np.inf
@@ -180,7 +183,8 @@ class Options:
     callback: Callable[[Iteration], bool | None] | None = None
     stop: Stop | None = None
     checkpoint: str | Path | None = None
-    verbose: bool = True
+    verbose: bool | int = True
+    log_file: str | Path | None = None
 
     def __post_init__(self) -> None:
         _require(self, "time_limit", _is_number(self.time_limit) and self.time_limit >= 0, "a number of seconds, at least 0")
@@ -217,7 +221,10 @@ class Options:
         _require(self, "seed", _is_whole(self.seed) and self.seed >= 0, "a whole number, at least 0")
         for name in ("max_iterations", "threads", "seed"):
             _require(self, name, getattr(self, name) <= LARGEST, f"a whole number up to {LARGEST}")
-        _require(self, "verbose", isinstance(self.verbose, bool), "True or False")
+        _require(
+            self, "verbose", isinstance(self.verbose, bool) or (_is_whole(self.verbose) and 0 <= self.verbose <= 2), "True, False or 2"
+        )
+        _require(self, "log_file", self.log_file is None or isinstance(self.log_file, str | Path), "the path of a file, or None")
         _require(self, "callback", self.callback is None or callable(self.callback), "a function of one Iteration, or None")
         kept = self.checkpoint is None or (isinstance(self.checkpoint, str | Path) and Path(self.checkpoint).suffix.lower() == ".npz")
         _require(self, "checkpoint", kept, "the path of an .npz file, or None")

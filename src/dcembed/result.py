@@ -21,6 +21,9 @@ from dcembed.saving.packed import Packed, joined
 from dcembed.saving.plain import pack_plain, pack_table
 from dcembed.saving.problem import fingerprint, pack_problem
 
+# A violation below this is shown as such.
+NOISE = 1e-9
+
 
 class Status(Enum):
     """Why a run ended. The value is the help text. Whether the point is feasible is `Result.is_feasible`, always measured."""
@@ -268,11 +271,13 @@ class Result:
             point = "no point found"
         else:
             kind = "feasible" if self.is_feasible else "NOT feasible"
-            point = f"objective {self.objective:.9g}, violation {self.violation:.2g} ({kind}, tolerance {self.feasibility_tol:.2g})"
+            point = (
+                f"objective {self.objective:.9g}, violation {show_violation(self.violation)} ({kind}, tolerance {self.feasibility_tol:.2g})"
+            )
         lines = [
             f"Status      {self.status.name}",
             f"Point       {point}",
-            f"Work        {len(self.history)} subproblems on {self.solver}, {self.seconds:.2f} s, {len(self.incumbents)} improving points",
+            f"Work        {_count(len(self.history), 'subproblem')} on {self.solver}, {self.seconds:.2f} s, {_count(len(self.incumbents), 'improving point')}",
         ]
         if np.isfinite(self.bound):
             lines.insert(2, f"Bound       {self.bound:.9g}" + (f", gap {show_gap(self.gap)}" if self.is_feasible else ""))
@@ -296,7 +301,22 @@ class Result:
 
     def __repr__(self) -> str:
         gap = f"gap={show_gap(self.gap)}, " if np.isfinite(self.gap) else ""
-        return f"Result({self.status.name}, objective={self.objective:.9g}, violation={self.violation:.2g}, {gap}{self.seconds:.2f} s)"
+        return f"Result({self.status.name}, objective={self.objective:.9g}, violation={show_violation(self.violation)}, {gap}{self.seconds:.2f} s)"
+
+
+def show_violation(violation: float) -> str:
+    """A violation for a person: what is below 1e-9 is what float64 makes of a sum, and need not be read digit by digit.
+
+    Examples
+    --------
+    >>> show_violation(0.0), show_violation(3.1e-15), show_violation(0.25)
+    ('0', '<1e-9', '0.25')
+    """
+    return "<1e-9" if 0.0 < violation < NOISE else f"{violation:.2g}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def build_result(

@@ -50,7 +50,7 @@ def test_ctrl_c_and_sigterm_return_the_best_point(folder, number):
     process = run_module("solve", "big.lp", "--network", "big.npz", "--inputs", "x*", "--outputs", "y", "--solution", "a.json", cwd=folder)
     seen = ""
     deadline = time.monotonic() + 200
-    while "start: " not in seen and time.monotonic() < deadline:
+    while " host\n" not in seen and time.monotonic() < deadline:
         seen += process.stdout.readline()
     process.send_signal(number)
     _, err = process.communicate(timeout=200)

@@ -257,10 +257,10 @@ def test_where_all_inputs_are_integers_there_is_nothing_to_walk_along():
 
 def test_the_log_says_which_step_was_which(capsys):
     program, embedding = box_problem(random_mlp(0, (2, 8, 6, 1)), np.zeros(2), 1.0, limit=0.0)
-    dcembed.solve(program, embedding, options=dcembed.Options(tangents=True, max_starts=1, time_limit=200.0))
+    dcembed.solve(program, embedding, options=dcembed.Options(tangents=True, max_starts=1, time_limit=200.0, verbose=2))
     printed = capsys.readouterr().out
-    assert "tangent: " in printed
-    assert "bundle: " in printed
+    assert " tangent\n" in printed
+    assert " bundle\n" in printed
 
 
 def test_a_solver_that_fails_costs_a_step(monkeypatch):

@@ -67,7 +67,8 @@ class Journal:
 
     def __init__(self, arguments: Arguments, embedded: EmbeddedProgram, clock: Clock) -> None:
         self.arguments, self.embedded, self.clock = arguments, embedded, clock
-        self.log = RunLog(arguments.options.verbose, with_bounds=arguments.options.prove is not False)
+        options = arguments.options
+        self.log = RunLog(options.verbose, options.prove is not False, options.log_file, lambda: self._standing)
         self._checkpoint = open_checkpoint(arguments.options.checkpoint, arguments.program, arguments.embeddings, self.log.note)
         self.incumbent = Incumbent(arguments.options.feasibility_tol)
         # Who does work that is independent of other work: nobody but this process, unless the run has others.
@@ -117,8 +118,7 @@ class Journal:
         self.reach(number, point if is_own else None)
         is_new = self._has_news()
         if self._is_announced and not self.log.is_quiet:
-            words = f"start: {origin}" if origin else "start"
-            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, words, is_new)
+            self.log.start(number, self.clock.seconds, self._sense * point.objective, point.violation, self._standing, origin, is_new)
 
     def work_on(self, origin: str, start: int | None = None) -> None:
         """What comes from now on is owed to this: a kind of starts, and the start of this number where it is one."""
@@ -192,7 +192,7 @@ class Journal:
             self.bounds.append((self.clock.seconds, float(bound)))
             self._write_down()
             if self._is_announced:
-                self.log.bound(self.clock.seconds, self._standing, f"bound: {message}" if message else "bound")
+                self.log.bound(self.clock.seconds, self._standing, message)
 
     @property
     def bound(self) -> float:
@@ -348,7 +348,8 @@ class Journal:
 
     @property
     def _standing(self) -> Standing:
-        return Standing(self._best, self._sense * self.bound, self.gap)
+        point = self.incumbent.point
+        return Standing(self._best, self._sense * self.bound, self.gap, point.violation if point is not None else np.inf)
 
     def _has_news(self) -> bool:
         """Whether the best feasible point has improved since it was last shown."""
@@ -378,6 +379,8 @@ def open_journal(
             if not hasattr(error, "result"):
                 error.result = journal.result(Status.INTERRUPTED, reason=f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
             raise
+        finally:
+            journal.log.end()
 
 
 def _eliminated(arguments: Arguments, with_switches: bool, clock: Clock) -> EmbeddedProgram:

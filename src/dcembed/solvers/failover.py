@@ -171,6 +171,9 @@ class LastingSession:
             return Solution(SolveStatus.FAILED, None, _words(error))
         if solution.x is not None and not np.isfinite(solution.x).all():
             solution = Solution(SolveStatus.FAILED, None, f"{solution.message}, with entries that are not finite")
+        if "interrupt" in solution.message.lower() and not limits.interrupted():
+            # Solvers say so whoever stopped them; here it was the clock.
+            solution = replace(solution, message="time limit")
         if solution.status is SolveStatus.FAILED:
             self._tell(f"{self._solver.backend.name}: {solution.message or solution.status.value}: a solve brought nothing.")
         if solution.duals is None or self._num_indicator_rows == 0:

@@ -100,7 +100,7 @@ def failed(problem: Problem, order: Order) -> Outcome:
 def follow_elsewhere(problem: Problem, watch: Watch, order: Order) -> Report:
     """The task of another process: make a start, and tell of better points as soon as they are met."""
     program = problem.embedded.program
-    arguments = Arguments(program, program, list(problem.embedded.embeddings), [], replace(problem.options, verbose=False))
+    arguments = Arguments(program, program, list(problem.embedded.embeddings), [], replace(problem.options, verbose=False, log_file=None))
     journal = Messenger(arguments, problem, watch, order)
     outcome = follow(problem, order, journal)
     if journal.has_given_up and outcome.status is Status.INTERRUPTED:
