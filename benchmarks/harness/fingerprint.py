@@ -27,7 +27,7 @@ COMMON = ("harness/outcome.py", "methods/method.py", "problems/instance.py", "pr
 CORE = ("numpy", "scipy", "highspy", "piqp")
 LENGTH = 16
 # What runs say, and to whom, makes no difference to where they go.
-TELLING = ("run/log.py", "run/table.py")
+TELLING = ("run/heartbeat.py", "run/log.py", "run/table.py", "run/voice.py")
 
 
 def fingerprint(family: str, size: str, trial: int, method: str) -> str:
