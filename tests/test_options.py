@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import types
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import dcembed
 from dcembed import Options
 from dcembed.errors import InputError, OptionError
+from dcembed.solvers import BACKENDS
 from frontends.problems import NeuralMILP
 from problems import box_problem, level_problem, quiet, random_mlp
 
@@ -182,3 +184,18 @@ def test_a_proof_may_take_a_share_of_the_time_all_of_it_or_none():
     assert Options(prove="auto").proof_seconds(30.0) == 30.0
     assert Options(prove="auto").proof_seconds(0.1) == 1.0
     assert Options(prove=True).proof_seconds(30.0) == np.inf
+
+
+def test_an_unknown_solver_is_refused_when_it_is_given():
+    with pytest.raises(
+        InputError, match=re.escape("Options: solver='cplex' is unknown. Accepted: 'highs', 'piqp', 'clarabel', 'scip', 'gurobi'")
+    ):
+        Options(solver="cplex")
+
+
+def test_words_that_options_take_are_known_to_type_checkers():
+    hints = get_type_hints(Options, localns={"Iteration": object})
+    assert get_args(get_args(hints["solver"])[0]) == tuple(BACKENDS)
+    assert get_args(hints["search"]) == ("patient", "until-limit", "converge", "local")
+    for name in ("formulation", "decomposition"):
+        assert "auto" in get_args(hints[name])

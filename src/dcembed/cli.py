@@ -1,4 +1,4 @@
-"""The command line: `dcembed solve` and `dcembed info`.
+"""The command line: `dcembed solve`, `dcembed info` and `dcembed doctor`.
 
 Exit codes: 0 a feasible point was found, 1 none was found, 2 bad input or a file that cannot be written.
 """
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="dcembed", description="Trained neural networks inside optimization models.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"dcembed {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{solve,info}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{solve,info,doctor}")
     _add_solve(
         commands.add_parser("solve", help="solve a model file with networks in it", allow_abbrev=False, epilog=__doc__.splitlines()[-1])
     )
@@ -83,6 +83,8 @@ def _build_parser() -> argparse.ArgumentParser:
     info.add_argument("--input-shape", type=int, nargs="+", metavar="N", help="shape of one point, where the file does not say it")
     info.add_argument("--architecture", nargs="+", metavar="NAME", help=ARCHITECTURE)
     info.set_defaults(run=_info)
+    doctor = commands.add_parser("doctor", help="say what is installed, which solvers work, and what each extra adds", allow_abbrev=False)
+    doctor.set_defaults(run=_doctor)
     return parser
 
 
@@ -124,6 +126,17 @@ def _add_solve(parser: argparse.ArgumentParser) -> None:
     add("--trace", metavar="FILE", help="write the improving points to a .csv file")
     add("--plot", metavar="FILE", help="draw the run to a .png, .pdf or .svg file")
     parser.set_defaults(run=_solve)
+
+
+# doctor
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from dcembed.doctor import describe
+
+    text, works = describe()
+    say(text)
+    return FOUND if works else NONE_FOUND
 
 
 # solve

@@ -8,20 +8,23 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
 from dcembed.errors import InputError, OptionError
 from dcembed.reading import show
 from dcembed.solvers.base import num_processors
+from dcembed.solvers.table import find_backend
 
 if TYPE_CHECKING:
     from dcembed.result import Iteration
 
-FORMULATIONS = ("auto", "lazy", "shared", "two-path")
-DECOMPOSITIONS = ("auto", "local", "global")
-SEARCHES = ("patient", "until-limit", "converge", "local")
+Formulation = Literal["auto", "lazy", "shared", "two-path"]
+Decomposition = Literal["auto", "local", "global"]
+SearchKind = Literal["patient", "until-limit", "converge", "local"]
+SolverName = Literal["highs", "piqp", "clarabel", "scip", "gurobi"]
+FORMULATIONS, DECOMPOSITIONS, SEARCHES = get_args(Formulation), get_args(Decomposition), get_args(SearchKind)
 
 PROOFS = (False, "auto", True)
 # A search that a proof follows has this share of the time limit, with prove=True and with prove="auto".
@@ -160,10 +163,10 @@ class Options:
 
     time_limit: float = np.inf
     max_iterations: int = 1000
-    search: str = "patient"
+    search: SearchKind = "patient"
     max_starts: int | None = None
-    formulation: str = "auto"
-    decomposition: str = "auto"
+    formulation: Formulation = "auto"
+    decomposition: Decomposition = "auto"
     tangents: bool = True
     columns: bool = True
     switches: bool = True
@@ -172,9 +175,9 @@ class Options:
     max_penalty: float | None = None
     feasibility_tol: float = 1e-5
     objective_tol: float = 1e-6
-    prove: bool | str = False
+    prove: bool | Literal["auto"] = False
     gap_tol: float = 1e-4
-    solver: str | None = None
+    solver: SolverName | None = None
     solver_options: Mapping[str, object] = field(default_factory=dict)
     threads: int = 1
     workers: int | None = None
@@ -211,6 +214,8 @@ class Options:
         _require(self, "prove", proves, f"one of {', '.join(map(repr, PROOFS))}")
         _require(self, "gap_tol", _is_number(self.gap_tol) and 0 <= self.gap_tol < np.inf, "a number, at least 0")
         _require(self, "solver", self.solver is None or isinstance(self.solver, str), "the name of a solver, or None")
+        if self.solver is not None:
+            find_backend(self.solver)
         is_mapping = isinstance(self.solver_options, Mapping) and all(isinstance(name, str) for name in self.solver_options)
         _require(self, "solver_options", is_mapping, "a mapping of option names to values")
         _require(self, "threads", _is_whole(self.threads) and self.threads >= 1, "a whole number, at least 1")

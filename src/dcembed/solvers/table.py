@@ -101,12 +101,17 @@ def other_backend(problem_class: str, than: Backend) -> Backend | None:
         return None
 
 
-def _named(problem_class: str, name: str) -> Backend:
+def find_backend(name: str) -> Backend:
+    """The backend of this name, installed or not; InputError with those that there are."""
     if name not in BACKENDS:
         raise InputError(
             f"Options: solver={name!r} is unknown. Accepted: {', '.join(map(repr, BACKENDS))}, or None to choose by the problem."
         )
-    backend = BACKENDS[name]
+    return BACKENDS[name]
+
+
+def _named(problem_class: str, name: str) -> Backend:
+    backend = find_backend(name)
     if not is_installed(backend):
         raise MissingPackageError(f"The solver {name!r} needs the package {backend.package}. Install it: {backend.install}.")
     if problem_class not in backend.classes:
