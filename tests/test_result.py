@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pytest
 
 import dcembed
 from dcembed import Embedding, Program, Status
-from dcembed.errors import InputError
+from dcembed.errors import InputError, MissingPackageError
 from problems import binary_problem, box_problem, level_problem, quiet, random_mlp
 
 
@@ -171,3 +172,60 @@ def test_a_maximization_is_reported_as_the_user_wrote_it(capsys):
     assert objectives == sorted(objectives)
     assert all(record.objective > 0 for record in result.history)
     assert f"{result.objective:.9g}" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def named() -> dcembed.Result:
+    network = random_mlp(2, (2, 8, 1))
+    program = Program(
+        cost=[0.1, -0.2, 1.0],
+        rows=[[1.0, 1.0, 0.0]],
+        row_ub=1.0,
+        lb=[-1.0, 0.0, -np.inf],
+        ub=[1.0, 1.0, np.inf],
+        integer=[1],
+        column_names=["load", "on", ""],
+    )
+    return dcembed.solve(program, Embedding(network, [0, 1], [2]), options=quiet(max_starts=2, prove="auto"))
+
+
+def test_values_have_the_names_of_the_user(named):
+    assert list(named.by_name) == ["load", "on", "x2"]
+    assert list(named.by_name.values()) == named.x.tolist()
+
+
+def test_a_result_is_a_frame(named):
+    frame = named.to_frame()
+    assert frame.loc["load", "value"] == named.x[0]
+    assert frame["kind"].tolist() == ["continuous", "integer", "prediction"]
+    assert frame.loc["on", ["lower", "upper"]].tolist() == [0.0, 1.0]
+    assert named.to_frame("incumbents")["objective"].tolist() == [objective for _, objective in named.incumbents]
+    assert named.to_frame("bounds")["bound"].iloc[-1] == named.bound
+    history = named.to_frame("history")
+    assert len(history) == len(named.history)
+    assert {"start", "number", "objective", "kind"} <= set(history.columns)
+    with pytest.raises(InputError, match=r"'points' is not known\. Accepted: 'columns', 'incumbents'"):
+        named.to_frame("points")
+
+
+def test_without_a_point_frames_are_there_all_the_same():
+    program = Program(cost=[0.0, 1.0], rows=[[1.0, 0.0]], row_lb=3.0, lb=[-1.0, -np.inf], ub=[1.0, np.inf])
+    result = dcembed.solve(program, Embedding(random_mlp(0, (1, 4, 1)), [0], [1]), options=quiet())
+    assert result.by_name == {}
+    assert result.to_frame()["value"].isna().all()
+    assert len(result.to_frame("incumbents")) == len(result.to_frame("bounds")) == 0
+
+
+def test_a_frame_without_pandas_says_what_to_install(named, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match="pip install pandas"):
+        named.to_frame()
+
+
+def test_a_notebook_shows_a_table_and_a_picture(named):
+    html = named._repr_html_()
+    assert html.count("<tr>") == len(named.summary().splitlines()) - 1
+    assert "&lt;1e-9" in html or "violation 0 " in html
+    figure = named.plot("a title")
+    assert figure.axes[0].get_title(loc="left") == "a title"
+    assert len(figure.axes) == 2

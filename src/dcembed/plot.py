@@ -2,18 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dcembed.errors import MissingPackageError
-from dcembed.result import Result
+from dcembed.program.program import Program
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BLUE, GREY, RED, GREEN = "#1f5fa8", "#9aa5b1", "#c0392b", "#2e8b57"
+
+
+class Run(Protocol):
+    """What a picture needs of a `dcembed.Result`."""
+
+    @property
+    def seconds(self) -> float:
+        """When, since the run began."""
+
+    @property
+    def history(self) -> Sequence[Step]:
+        """Its steps."""
+
+    @property
+    def incumbents(self) -> Sequence[tuple[float, float]]:
+        """(seconds, objective) of improving points."""
+
+    @property
+    def bounds(self) -> Sequence[tuple[float, float]]:
+        """(seconds, bound) of better bounds."""
+
+    @property
+    def program(self) -> Program:
+        """What was solved."""
+
+    @property
+    def feasibility_tol(self) -> float:
+        """From which violation on a point is not feasible."""
+
+
+class Step(Protocol):
+    """What it needs of a step."""
+
+    @property
+    def seconds(self) -> float:
+        """When, since the run began."""
+
+    @property
+    def objective(self) -> float:
+        """Of its candidate."""
+
+    @property
+    def violation(self) -> float:
+        """Of its candidate."""
 
 
 def require_matplotlib() -> None:
@@ -26,8 +72,8 @@ def require_matplotlib() -> None:
         ) from None
 
 
-def plot_run(result: Result, path: str | Path, title: str = "") -> None:
-    """Draw the incumbents and the bounds over time, and below them the violation of every candidate.
+def plot_run(result: Run, path: str | Path, title: str = "") -> None:
+    """Draw the incumbents and the bounds over time, and below them the violation of every candidate, to a file.
 
     Parameters
     ----------
@@ -38,6 +84,11 @@ def plot_run(result: Result, path: str | Path, title: str = "") -> None:
     title
         A line above the picture.
     """
+    draw_run(result, title).savefig(path, dpi=130)
+
+
+def draw_run(result: Run, title: str = "") -> Figure:
+    """The same picture as a figure; no window is opened."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,10 +106,10 @@ def plot_run(result: Result, path: str | Path, title: str = "") -> None:
         axes.grid(True, color="#e6e9ed", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=130)
+    return figure
 
 
-def _draw_objective(axes: Axes, result: Result, end: float) -> None:
+def _draw_objective(axes: Axes, result: Run, end: float) -> None:
     feasible = [record for record in result.history if record.violation <= result.feasibility_tol]
     axes.plot([r.seconds for r in feasible], [r.objective for r in feasible], ".", color=GREY, markersize=6, label="feasible candidates")
     axes.set_ylabel("objective" + (" (maximized)" if result.program.maximize else " (minimized)"))
@@ -85,7 +136,7 @@ def _draw_objective(axes: Axes, result: Result, end: float) -> None:
     axes.legend(loc="best", frameon=False)
 
 
-def _draw_violation(axes: Axes, result: Result) -> None:
+def _draw_violation(axes: Axes, result: Run) -> None:
     """On a logarithmic scale; what is exactly feasible is drawn at its lower end."""
     tolerance = result.feasibility_tol
     floor = tolerance * 1e-4

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import NO_POINT, Verification, Violation, measure, verify
+from dcembed.errors import InputError
 from dcembed.gap import relative_gap, show_gap
+from dcembed.plot import draw_run
 from dcembed.program.program import Program
 from dcembed.saving.archive import check_target, write_archive
 from dcembed.saving.packed import Packed, joined
 from dcembed.saving.plain import pack_plain, pack_table
 from dcembed.saving.problem import fingerprint, pack_problem
+from dcembed.tables import build_frame, columns_table, name_columns
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 # A violation below this is shown as such.
 NOISE = 1e-9
@@ -264,6 +272,53 @@ class Result:
     def worst_violations(self) -> tuple[Violation, ...]:
         """The three most violated constraints at x by the user's names, worst first; none where all hold exactly."""
         return self.verify().worst
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """The value of every column by its name; columns without a name are x0, x1, ... by their numbers. Empty without a point."""
+        return {} if self.x is None else dict(zip(name_columns(self.program), self.x.tolist(), strict=True))
+
+    def to_frame(self, what: Literal["columns", "incumbents", "bounds", "history"] = "columns") -> pandas.DataFrame:
+        """A pandas DataFrame.
+
+        Parameters
+        ----------
+        what
+            "columns": value, bounds and kind (continuous, integer, prediction) of every column, by name. "incumbents": seconds, objective and origin
+            of every improving point. "bounds": seconds and value of every better bound. "history": every step of the run.
+
+        Raises
+        ------
+        MissingPackageError
+            Where pandas is not installed.
+        """
+        if what == "columns":
+            return build_frame(columns_table(self.program, self.embeddings, self.x), name_columns(self.program), "column")
+        if what == "incumbents":
+            seconds, objectives = np.array(self.incumbents, dtype=np.float64).reshape(-1, 2).T
+            return build_frame({"seconds": seconds, "objective": objectives, "origin": self.origins or [""] * seconds.size})
+        if what == "bounds":
+            seconds, bounds = np.array(self.bounds, dtype=np.float64).reshape(-1, 2).T
+            return build_frame({"seconds": seconds, "bound": bounds})
+        if what == "history":
+            names = [each.name for each in fields(Iteration) if each.name != "point"]
+            return build_frame({name: [getattr(record, name) for record in self.history] for name in names})
+        raise InputError(f"Result.to_frame: {what!r} is not known. Accepted: 'columns', 'incumbents', 'bounds', 'history'.")
+
+    def plot(self, title: str = "") -> Figure:
+        """The run as a matplotlib figure: objective and bound over time, and the violation of every candidate; a notebook shows it.
+
+        `figure.savefig("run.png")` writes it. MissingPackageError where matplotlib is not installed.
+        """
+        return draw_run(self, title)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        *lines, words = self.summary().splitlines()
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(text[:12].strip())}</th><td>{escape(text[12:])}</td></tr>" for text in lines
+        )
+        return f"<table>{rows}</table><p>{escape(words)}</p>"
 
     def summary(self) -> str:
         """A few lines for a person."""
