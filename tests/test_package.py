@@ -27,7 +27,7 @@ def test_the_citation_is_of_the_newest_release():
 
 
 def test_the_readme_shows_the_log_of_this_version():
-    assert f"dcembed {dcembed.__version__}  penalty convex-concave procedure" in (ROOT / "README.md").read_text()
+    assert f"dcembed {dcembed.__version__} on highs\n  method    penalty convex-concave procedure" in (ROOT / "README.md").read_text()
 
 
 def test_every_python_that_is_promised_is_tested():

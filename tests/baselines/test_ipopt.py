@@ -121,8 +121,8 @@ def test_the_variants_differ_in_their_hessian(capfd):
         options = quiet(max_iterations=5, verbose=True, solver_options={"print_level": 5})
         ipopt.solve(program, embedding, options=options, hessian=hessian)
     printed = capfd.readouterr().out
-    assert "exact Hessian, on ipopt" in printed
-    assert "L-BFGS, on ipopt" in printed
+    assert "oracle, exact Hessian\n" in printed
+    assert "oracle, L-BFGS\n" in printed
     assert "Number of nonzeros in Lagrangian Hessian" in printed
 
 

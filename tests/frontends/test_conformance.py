@@ -434,17 +434,15 @@ def test_restore_puts_the_answer_back(case, tmp_path):
     assert objective == pytest.approx(10 + NETWORK(np.array([x]))[0, 0] - 0.1 * x[0], abs=1e-5)
 
 
-LINE = re.compile(r"^ +\d+ +\d+[* ] +[\d.]+s +(\S+) +\S+ +(\S+) ", re.MULTILINE)
+LINE = re.compile(r"^ +[\d.]+s +\d+ +\d+ +(-?[\d.]\S*)", re.MULTILINE)
 
 
 def test_log_and_result_show_the_users_objective(case, tmp_path, capsys):
     model = case.build(tmp_path, False)
     result = case.solve(model, verbose=True, max_starts=2)
-    lines = LINE.findall(capsys.readouterr().out)
-    assert len(lines) >= 2
-    best = [float(best) for _, best in lines if best != "-"]
+    best = [float(cell) for cell in LINE.findall(capsys.readouterr().out)]
     assert best == sorted(best)
-    assert min(map(float, [objective for objective, _ in lines])) > 0
+    assert min(best) > 0
     assert best[-1] == pytest.approx(result.objective)
     assert result.objective == pytest.approx(case.read(model)[0], abs=1e-5)
     assert [objective for _, objective in result.incumbents] == sorted(objective for _, objective in result.incumbents)
