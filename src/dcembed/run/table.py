@@ -11,7 +11,7 @@ from dcembed.run.voice import WIDTH
 
 # Title and width of each column but the last, which has words. With bounds there are two more.
 COLUMNS = {"time": 8, "start": 5, "steps": 6, "best feasible": 14}
-COLUMNS_WITH_BOUNDS = {**COLUMNS, "bound": 14, "gap": 8}
+COLUMNS_WITH_BOUNDS = {**COLUMNS, "bound": 14, "gap": 9}
 # A line for every step.
 COLUMNS_OF_STEPS = {"time": 8, "start": 5, "iter": 5, "objective": 14, "violation": 9, "penalty": 7, "step": 7}
 # Solver's words that need not be said.
