@@ -200,11 +200,14 @@ class RunLog:
         columns = SpinnerColumn(), TextColumn("[dim]{task.description}"), TimeElapsedColumn()
         progress = Progress(*columns, console=self._voice.console, transient=True)
         progress.add_task(what, total=None)
-        self._voice.attempt(progress.start)
+        # Not in the middle of a line.
+        with self._lock:
+            self._voice.attempt(progress.start)
         try:
             yield
         finally:
-            self._voice.attempt(progress.stop)
+            with self._lock:
+                self._voice.attempt(progress.stop)
 
     def _enters(self, phase: str) -> bool:
         """Whether a phase begins that has not been there before."""

@@ -19,7 +19,19 @@ OF_ENGINE = [name for name, method in METHODS.items() if "engine" in method.room
 # What says something about runs, or brings problems to them in other ways than the benchmarks do.
 NOT_RUN = {
     *("__init__.py", "__main__.py", "cli.py", "cvxpy.py", "gurobipy.py", "linopy.py", "omlt.py", "pyomo.py", "pyscipopt.py", "frontends"),
-    *("errors.py", "loading.py", "plot.py", "reading.py", "result.py", "saving", "screen.py", "version.py", "writing.py"),
+    *(
+        "doctor.py",
+        "errors.py",
+        "loading.py",
+        "plot.py",
+        "reading.py",
+        "result.py",
+        "saving",
+        "screen.py",
+        "tables.py",
+        "version.py",
+        "writing.py",
+    ),
 }
 
 
