@@ -332,7 +332,7 @@ class Result:
         lines = [
             f"Status      {self.status.name}",
             f"Point       {point}",
-            f"Work        {_count(len(self.history), 'subproblem')} on {self.solver}, {self.seconds:.2f} s, {_count(len(self.incumbents), 'improving point')}",
+            f"Work        {show_count(len(self.history), 'subproblem')} on {self.solver}, {self.seconds:.2f} s, {show_count(len(self.incumbents), 'improving point')}",
         ]
         if np.isfinite(self.bound):
             lines.insert(2, f"Bound       {self.bound:.9g}" + (f", gap {show_gap(self.gap)}" if self.is_feasible else ""))
@@ -370,7 +370,14 @@ def show_violation(violation: float) -> str:
     return "<1e-9" if 0.0 < violation < NOISE else f"{violation:.2g}"
 
 
-def _count(number: int, thing: str) -> str:
+def show_count(number: int, thing: str) -> str:
+    """So many things, or one.
+
+    Examples
+    --------
+    >>> show_count(1, "row"), show_count(2_000, "row")
+    ('1 row', '2,000 rows')
+    """
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 

@@ -199,7 +199,7 @@ def solve_pyomo(m, verbose=True, **options):
     import pyomo.environ as pyo
 
     solver = pyo.SolverFactory("dcembed")
-    solver.solve(m, tee=verbose, **options)
+    solver.solve(m, tee=bool(verbose), options={"verbose": verbose}, **options)
     return solver.result
 
 
@@ -434,6 +434,7 @@ def test_restore_puts_the_answer_back(case, tmp_path):
     assert objective == pytest.approx(10 + NETWORK(np.array([x]))[0, 0] - 0.1 * x[0], abs=1e-5)
 
 
+# Time, start, steps, and the best feasible objective, or of a step its own.
 LINE = re.compile(r"^ +[\d.]+s +\d+ +\d+ +(-?[\d.]\S*)", re.MULTILINE)
 
 
@@ -444,6 +445,10 @@ def test_log_and_result_show_the_users_objective(case, tmp_path, capsys):
     assert best == sorted(best)
     assert min(best) > 0
     assert best[-1] == pytest.approx(result.objective)
+    steps = case.solve(case.build(tmp_path, False), verbose=2, max_starts=2)
+    lines = [float(cell) for cell in LINE.findall(capsys.readouterr().out)]
+    assert len(lines) >= max(2, len(steps.history))
+    assert min(lines) > 0
     assert result.objective == pytest.approx(case.read(model)[0], abs=1e-5)
     assert [objective for _, objective in result.incumbents] == sorted(objective for _, objective in result.incumbents)
     assert result.history[-1].objective > 0

@@ -83,6 +83,30 @@ def test_bounds_that_are_only_a_little_better_are_not_shown_one_by_one(capsys, m
     assert sum(text.endswith("bound, 3 nodes") for text in lines) == 2
 
 
+def test_a_bound_is_shown_again_after_a_while(capsys, monkeypatch):
+    for apart, number in ((60.0, 1), (0.0, 3)):
+        monkeypatch.setattr(log_module, "BOUNDS_APART", apart)
+        log = RunLog(True, with_bounds=True)
+        for bound in (0.5, 0.501, 0.502):
+            log.bound(1.0, Standing(1.0, bound, 1.0 - bound), "")
+        assert len(capsys.readouterr().out.splitlines()) == number
+
+
+@pytest.mark.parametrize("verbose", [True, 2])
+def test_a_point_that_was_met_meanwhile_is_marked(capsys, verbose):
+    log = RunLog(verbose, with_bounds=True)
+    for best in (1.0, 1.0, 0.9):
+        log.bound(0.0, Standing(best, 0.5, 0.5), "3 nodes")
+    assert [" * " in text for text in capsys.readouterr().out.splitlines()] == [True, False, True]
+
+
+def test_the_log_of_a_run_has_its_bound_columns_from_the_start(capsys):
+    dcembed.solve(*small_problem(), options=quiet(verbose=True, max_starts=1, prove="auto"))
+    rows = [text for text in capsys.readouterr().out.splitlines() if re.match(r" +[\d.]+s +0 ", text)]
+    assert rows
+    assert " - " in rows[0]
+
+
 def test_improvements_that_follow_closely_share_a_line_and_the_last_is_never_lost(capsys, monkeypatch):
     monkeypatch.setattr(log_module, "APART", 60.0)
     log = RunLog(True)

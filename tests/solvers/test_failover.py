@@ -13,7 +13,7 @@ import dcembed
 from dcembed import Embedding, Indicator, Program, Status, build_mlp
 from dcembed.errors import SolverLimitError
 from dcembed.solvers import BACKENDS, Limits, SessionOptions, SolveStatus, choose_backend, table
-from dcembed.solvers.base import SolverFailure
+from dcembed.solvers.base import Solution, SolverFailure
 from dcembed.solvers.failover import LastingSession, Solver
 from problems import binary_problem, quiet, random_mlp
 
@@ -196,3 +196,20 @@ def test_after_a_switch_further_starts_begin_with_the_new_backend(monkeypatch, c
     assert {record.start for record in result.history} == {0, 1, 2}
     assert len(opened) == 2  # the subproblem and the host of the first start
     assert capsys.readouterr().out.count("Going on with highs.") == 1
+
+
+class Stopped:
+    """A session that was stopped, and says what solvers say then."""
+
+    def solve(self, limits, start=None, relax=False):
+        return Solution(SolveStatus.FEASIBLE, np.zeros(1), "Interrupted by user")
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(("asked", "said"), [(True, "Interrupted by user"), (False, "time limit")])
+def test_what_the_clock_has_stopped_says_so(asked, said):
+    backend = replace(HIGHS, open=lambda program, options: Stopped())
+    session = LastingSession(Program(cost=[1.0], lb=0.0, ub=1.0), Solver(backend, SessionOptions()))
+    assert session.solve(Limits(1.0, lambda: asked)).message == said

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from dcembed.result import Iteration, Result, Sizes, show_violation
+from dcembed.result import Iteration, Result, Sizes, show_count, show_violation
 from dcembed.run.heartbeat import Heartbeat
 from dcembed.run.table import (
     COLUMNS,
@@ -88,24 +88,23 @@ class RunLog:
         if self.is_quiet:
             return
         self._say(f"dcembed {__version__} on {solver}", "bold")
-        host = f"{problem_class}: {_count(sizes.host_columns, 'column')}, {_count(sizes.host_rows, 'row')}, {_count(sizes.integers, 'integer')}"
+        host = f"{problem_class}: {show_count(sizes.host_columns, 'column')}, {show_count(sizes.host_rows, 'row')}, {show_count(sizes.integers, 'integer')}"
         told = {"method": method, "host": host}
         if sizes.switches:
-            told["switches"] = f"{_count(sizes.switches, 'row')} read as indicators"
+            told["switches"] = f"{show_count(sizes.switches, 'row')} read as indicators"
         if sizes.implied_rows:
-            told["implied"] = f"{_count(sizes.implied_rows, 'row')} in the host by networks behind binaries"
-        times = f"evaluated {_count(sizes.evaluations, 'time')}: {_count(sizes.hidden_units, 'hidden unit')}"
-        told["networks"] = f"{sizes.networks}, {times}, {_count(sizes.neural_rows, 'neural restriction')}"
+            told["implied"] = f"{show_count(sizes.implied_rows, 'row')} in the host by networks behind binaries"
+        times = f"evaluated {show_count(sizes.evaluations, 'time')}: {show_count(sizes.hidden_units, 'hidden unit')}"
+        told["networks"] = f"{sizes.networks}, {times}, {show_count(sizes.neural_rows, 'neural restriction')}"
         if sizes.blocks:
-            told["blocks"] = f"{_count(sizes.blocks, 'block')}, {_count(sizes.links, 'linking row')}"
-        added = f"{_count(sizes.added_columns, 'column')}, {_count(sizes.added_rows, 'row')}, {_count(sizes.slacks, 'slack')}"
+            told["blocks"] = f"{show_count(sizes.blocks, 'block')}, {show_count(sizes.links, 'linking row')}"
+        added = f"{show_count(sizes.added_columns, 'column')}, {show_count(sizes.added_rows, 'row')}, {show_count(sizes.slacks, 'slack')}"
         binaries = "1 binary" if sizes.added_binaries == 1 else f"{sizes.added_binaries:,} binaries"
         told["added"] = f"{added}, {binaries}"
         for name, text in told.items():
             self._say(fold(f"  {name:10}{text}", indent=10))
         self._say("")
         self._say(titles(self._columns), "dim")
-        self._said = time.monotonic()
         self._heartbeat.begin()
 
     def note(self, text: str) -> None:
@@ -147,7 +146,7 @@ class RunLog:
         """A better bound; one that is only a little better soon after another has no line."""
         if self.is_quiet or not self._with_bounds:
             return
-        is_new = isfinite(standing.best) and standing.best != self._shown.best
+        is_new = self._is_better(standing)
         is_due = self._enters("bounds") or standing.gap < NOTICEABLE * self._shown.gap
         if self._has_steps:
             cells = standing_cells(standing)
@@ -209,6 +208,10 @@ class RunLog:
             with self._lock:
                 self._voice.attempt(progress.stop)
 
+    def _is_better(self, standing: Standing) -> bool:
+        """Whether there is a better point than was last shown, by the digits that are shown."""
+        return isfinite(standing.best) and standing_cells(standing)["best feasible"] != standing_cells(self._shown)["best feasible"]
+
     def _enters(self, phase: str) -> bool:
         """Whether a phase begins that has not been there before."""
         is_new = phase not in self._phases
@@ -226,6 +229,8 @@ class RunLog:
         with self._lock:
             self._now, self._heard = moment, time.monotonic()
             if self._has_steps:
+                # It has had its line.
+                self._shown = moment.standing
                 return
             if is_new:
                 self._news = moment
@@ -247,7 +252,7 @@ class RunLog:
 
     def _show(self, moment: Moment, style: str = "") -> None:
         known = standing_cells(moment.standing)
-        is_new = isfinite(moment.standing.best) and known["best feasible"] != standing_cells(self._shown)["best feasible"]
+        is_new = self._is_better(moment.standing)
         if self._has_steps:
             text = line({"time": 8}, {"time": show_seconds(moment.seconds)}, f"best {known['best feasible']}: {moment.words}")
         else:
@@ -263,7 +268,3 @@ class RunLog:
         with self._lock:
             self._said = time.monotonic()
             self._voice.say(text, style)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")

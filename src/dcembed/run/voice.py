@@ -44,9 +44,7 @@ def fold(text: str, indent: int = 2) -> str:
     folded = []
     for line in text.splitlines():
         begin = line[: len(line) - len(line.lstrip())]
-        rest = textwrap.wrap(
-            line, WIDTH, subsequent_indent=begin + " " * indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
-        )
+        rest = textwrap.wrap(line, WIDTH, subsequent_indent=begin + " " * indent, break_long_words=False, break_on_hyphens=False)
         folded.extend([line] if len(line) <= WIDTH else rest)
     return "\n".join(folded)
 

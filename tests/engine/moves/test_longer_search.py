@@ -63,6 +63,9 @@ def test_the_log_and_the_result_say_what_brought_the_best(capsys):
         assert re.search(rf"s +\d+ +0 .* {name}$", shown, re.MULTILINE)
     assert result.origins[0] == "given"
     assert f"s, by {result.origins[-1]} (improving points: " in result.summary()
+    run(problem, start=worst, max_starts=10, verbose=True)
+    better = [line for line in capsys.readouterr().out.splitlines() if " * " in line]
+    assert better[-1].endswith(f" * {result.origins[-1]}")
 
 
 def test_all_starts_of_the_user_come_before_any_move():

@@ -83,8 +83,9 @@ def _steps(here: Search, progress: Progress, suggested: Suggestion) -> Steps:
         return Steps(number, limit)
     # Where a problem falls apart, its integers are chosen by combination; a start has the rest to do.
     is_apart = here.columns is not None and here.has_integers and suggested.box is None
-    is_dear = suggested.box is None and here.problem.has_tangents and (progress.is_dear or (here.walks_first and number <= here.num_first))
-    is_on_foot, is_brief = suggested.is_on_foot or is_apart or is_dear, suggested.box is not None or here.goes_on
+    # Masters of the whole problem are for the best of the first starts, and where they are dear, for none.
+    waits = suggested.box is None and here.problem.has_tangents and (progress.is_dear or (here.walks_first and number <= here.num_first))
+    is_on_foot, is_brief = suggested.is_on_foot or is_apart or waits, suggested.box is not None or here.goes_on
     max_pivots = DEAR_PIVOTS if suggested.box is None else np.inf
     return Steps(number, min(PROBE_STEPS, limit), is_probe=True, is_on_foot=is_on_foot, is_brief=is_brief, max_pivots=max_pivots)
 
