@@ -187,11 +187,11 @@ def _extract(arguments: argparse.Namespace, resumed: Result | None) -> Extractio
 
 def _run(extraction: Extraction[ModelFile], options: Options, start: list[Result | Array] | None) -> Result:
     """Solve and write the answer before anything else is said. A run that fails may have a result with it, which is written too."""
-    from dcembed.engine.solve import solve
-    from dcembed.frontends.files_ import restore
+    from dcembed.engine.solve import solve_for
+    from dcembed.frontends.files_ import WORDS, restore
 
     try:
-        result = solve(extraction.program, extraction.embeddings, start, options)
+        result = solve_for(WORDS, extraction.program, extraction.embeddings, start, options)
     except Exception as error:
         so_far = getattr(error, "result", None)
         if so_far is not None:

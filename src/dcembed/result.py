@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +16,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import NO_POINT, Verification, Violation, measure, verify
-from dcembed.errors import InputError
+from dcembed.errors import InputError, NoSolutionError
 from dcembed.gap import relative_gap, show_gap
 from dcembed.plot import draw_run
 from dcembed.program.program import Program
@@ -24,33 +25,39 @@ from dcembed.saving.packed import Packed, joined
 from dcembed.saving.plain import pack_plain, pack_table
 from dcembed.saving.problem import fingerprint, pack_problem
 from dcembed.tables import build_frame, columns_table, name_columns
+from dcembed.words import PYTHON, Words
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
+
+    from dcembed.prices.prices import Prices
 
 # A violation below this is shown as such.
 NOISE = 1e-9
 
 
 class Status(Enum):
-    """Why a run ended. The value is the help text. Whether the point is feasible is `Result.is_feasible`, always measured."""
+    """Why a run ended. The value is the help text, with what to do next in braces, which every tool has its own words for.
+
+    Whether the point is feasible is `Result.is_feasible`, always measured.
+    """
 
     OPTIMAL = (
-        "The point is feasible, and a certified bound proves that no feasible point is better by more than gap_tol; from an exact baseline: "
+        "The point is feasible, and a certified bound proves that no feasible point is better by more than {gap_tol}; from an exact baseline: "
         "by more than the gap at which its solver stopped. The gap is in result.gap."
     )
     LOCALLY_SOLVED = (
         "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; "
-        "better points may exist. Options(prove='auto') bounds how much better, other starts may find one."
+        "better points may exist. {prove} bounds how much better, other starts may find one."
     )
     LOCALLY_INFEASIBLE = (
         "The violation stopped shrinking at the largest penalty before a feasible point was found. This proves nothing about "
-        "the problem; try other starts, a larger max_penalty or a larger feasibility_tol."
+        "the problem; try other starts, a larger {max_penalty} or a larger {feasibility_tol}. The point that is nearest to feasible is {nearest}."
     )
-    TIME_LIMIT = "The time limit was reached; the best point so far is returned. Raise time_limit to go on from it with start=result."
+    TIME_LIMIT = "The time limit was reached; the best point so far is returned. Raise {time_limit} to go on from it with {go_on}."
     ITERATION_LIMIT = (
-        "The iteration limit was reached; the best point so far is returned. Raise max_iterations, or go on from it with start=result."
+        "The iteration limit was reached; the best point so far is returned. Raise {max_iterations}, or go on from it with {go_on}."
     )
     INFEASIBLE = (
         "No point satisfies all constraints: a certified bound proves it, or, from an exact baseline, its solver found the exact encoding of the "
@@ -64,13 +71,17 @@ class Status(Enum):
     )
     INTERRUPTED = (
         "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error; the best point so far is returned. "
-        "Go on from it with start=result."
+        "Go on from it with {go_on}."
     )
 
     @property
     def help(self) -> str:
-        """What the status means and what to do next."""
-        return self.value
+        """What the status means and what to do next, in the words of Python."""
+        return self.help_in(PYTHON)
+
+    def help_in(self, words: Words) -> str:
+        """The same in the words of the tool in use."""
+        return words.fill_in(self.value)
 
 
 @dataclass(frozen=True)
@@ -199,6 +210,8 @@ class Result:
         What happened on the way that a person should know: solvers that failed or were changed, memory that ran out.
     preparation_seconds
         Time spent before the clock of the run was started, on what is kept for later runs (bound tightening); not in `seconds`.
+    words
+        How things are called in the tool that the problem was written in.
     """
 
     status: Status
@@ -224,6 +237,7 @@ class Result:
     preparation_seconds: float = 0.0
     reason: str = ""
     notes: tuple[str, ...] = ()
+    words: Words = field(default=PYTHON, kw_only=True)
 
     def save(self, path: str | Path) -> None:
         """Write everything to an .npz file, the problem included, which `dcembed.load_result` reads back.
@@ -267,6 +281,41 @@ class Result:
     def gap(self) -> float:
         """How much better than x, relative to |objective|, a feasible point could be by the bound; inf where nothing is known, never NaN."""
         return relative_gap(self.objective, self.bound, self.program.sense) if self.is_feasible else np.inf
+
+    @property
+    def help(self) -> str:
+        """What the status means and what to do next, in the words of the tool that the problem was written in."""
+        return self.status.help_in(self.words)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """What one more unit of every limit would add to the objective here: local multipliers of rows, bounds and predictions, by name.
+
+        They come from the tangents at x, with the integers held; see `Prices` for what they mean and do not mean.
+
+        Raises
+        ------
+        NoSolutionError
+            Where there is no feasible point.
+
+        Examples
+        --------
+        The hat rises to 1 at x = 1, and x is held below that: one more unit of x would bring 1 - 0.25.
+
+        >>> import dcembed
+        >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+        >>> rows = {"rows": [[1.0, 0.0]], "row_ub": 0.6, "row_names": ["budget"]}
+        >>> program = dcembed.Program(cost=[-0.25, 1.0], lb=[0.0, -9.0], ub=[3.0, 9.0], maximize=True, **rows)
+        >>> result = dcembed.solve(program, dcembed.Embedding(hat, [0], [1]), options={"verbose": False})
+        >>> round(result.prices.by_name["budget"], 6)
+        0.75
+        """
+        if self.x is None or not self.is_feasible:
+            raise NoSolutionError(f"prices: they are those of a feasible point, and the run has found none ({self.status.name}).")
+        # scipy.optimize takes as long to import as a small problem to solve.
+        from dcembed.prices.prices import find_prices
+
+        return find_prices(self.program, self.embeddings, self.x)
 
     @property
     def worst_violations(self) -> tuple[Violation, ...]:
@@ -344,7 +393,7 @@ class Result:
             lines.append("Violated    " + "; ".join(map(str, self.worst_violations)))
         if self.incumbents:
             lines.append(f"Best found  after {self.incumbents[-1][0]:.2f} s" + self._brought())
-        return "\n".join([*lines, self.status.help])
+        return "\n".join([*lines, self.help])
 
     def _brought(self) -> str:
         """What brought the best point, and how many improving points each kind of start has."""

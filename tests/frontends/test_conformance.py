@@ -70,9 +70,29 @@ class Case:
     cones: tuple[str, ...] = ()
     offset: float = 10.0
 
+    def values(self, model: Any) -> list[float]:
+        """The values of x in the model, feasible or not; NaN for none."""
+        try:
+            return [np.nan if value is None else float(value) for value in _read_x(self.front_end, model)]
+        except (AttributeError, KeyError):
+            return [np.nan, np.nan]
+
     @property
     def module(self) -> Any:
         return import_module(f"dcembed.frontends.{self.front_end}")
+
+
+def _read_x(front_end, model):
+    """x where a user of the tool reads it."""
+    if front_end == "cvxpy_":
+        values = next(v for v in model.variables() if v.name() == "x").value
+        return [None, None] if values is None else values.tolist()
+    if front_end == "gurobipy_":
+        return [model.getVarByName(f"x[{i}]").X for i in range(2)]
+    if front_end == "linopy_":
+        return model.variables["x"].data["solution"].values.tolist()
+    x = model.x if hasattr(model, "x") else model.nn.inputs
+    return [x[0].value, x[1].value]
 
 
 # CVXPY
@@ -462,6 +482,53 @@ def test_what_is_violated_is_told_by_its_name(case, tmp_path, capsys):
     assert worst[0].constraint == case.hopeless
     assert worst[0].amount == result.violation > 50
     assert f"Violated    {case.hopeless}: " in capsys.readouterr().out
+
+
+def test_the_closing_words_are_those_of_the_tool(case, tmp_path, capsys):
+    result = case.solve(case.build(tmp_path, False), verbose=True, max_starts=1)
+    said = " ".join(capsys.readouterr().out.split())
+    assert result.words is case.module.WORDS
+    assert said.endswith(f"{case.module.WORDS.prove} bounds how much better, other starts may find one.")
+    limited = case.solve(case.build(tmp_path, False), time_limit=0.0, verbose=False)
+    assert f"with {case.module.WORDS.go_on}." in limited.summary()
+    stuck = case.solve(case.build(tmp_path, True), **QUIET)
+    assert stuck.summary().endswith(f"nearest to feasible is {case.module.WORDS.nearest}.")
+
+
+def test_the_nearest_point_is_in_the_model_where_that_is_asked_for(case, tmp_path):
+    if case.front_end == "files_":
+        # A file says whether its point is feasible, so the nearest is written in any case.
+        model = case.build(tmp_path, True)
+        result = case.solve(model, **QUIET)
+        assert case.read(model)[1] == [result.by_name[name] for name in case.columns[:2]]
+        return
+    model = case.build(tmp_path, True)
+    result = case.solve(model, load_infeasible=True, **QUIET)
+    assert not result.is_feasible
+    near = [result.by_name[name] for name in case.columns[:2]]
+    if case.front_end == "pyscipopt_":
+        # SCIP holds no such point; the result and the predictor do.
+        assert sorted(result.value(variable) for variable in model.getVars() if variable.name in case.columns[:2]) == sorted(near)
+    else:
+        assert case.values(model) == pytest.approx(near)
+    # Without a word nothing of it is there.
+    plain = case.build(tmp_path, True)
+    case.solve(plain, **QUIET)
+    assert case.front_end == "pyscipopt_" or case.values(plain) != pytest.approx(near)
+
+
+def test_a_wrong_switch_for_that_is_refused(case, tmp_path):
+    if case.front_end != "files_":
+        with pytest.raises(dcembed.DcembedError, match="load_infeasible"):
+            case.solve(case.build(tmp_path, True), load_infeasible="yes", **QUIET)
+
+
+def test_prices_are_told_by_the_users_names(case, tmp_path):
+    result = case.solve(case.build(tmp_path, False), **QUIET)
+    prices = result.prices
+    assert set(case.rows) | set(case.indicators) | set(case.quadratics) | set(case.cones) <= set(prices.by_name)
+    assert prices.unexplained < 0.05
+    assert any(prices.by_name.values())
 
 
 def test_a_saved_result_is_about_the_same_problem_in_another_session(case, tmp_path):

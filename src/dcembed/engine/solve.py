@@ -19,6 +19,7 @@ from dcembed.program.program import Program
 from dcembed.result import Result, Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import Journal, count_sizes, open_journal
+from dcembed.words import PYTHON, Words
 
 
 def solve(
@@ -47,7 +48,18 @@ def solve(
     -------
     A `Result`; whatever happened, `result.x` is the best point found and its objective and violation are measured.
     """
-    arguments = read_arguments(program, embeddings, start, options)
+    return solve_for(PYTHON, program, embeddings, start, options)
+
+
+def solve_for(
+    words: Words,
+    program: Program,
+    embeddings: Sequence[Embedding] | Embedding,
+    start: Result | Array | Sequence[Result | Array] | None = None,
+    options: Options | Mapping[str, object] | None = None,
+) -> Result:
+    """What `solve` does, for a problem that was written in a tool of these words."""
+    arguments = read_arguments(program, embeddings, start, options, words)
     with open_journal(arguments, arguments.options.switches) as journal:
         problem = build_problem(journal.embedded, arguments.options, lambda: journal.clock.ended() is not None)
         ending = run(problem, journal)

@@ -12,12 +12,14 @@ from typing import Generic, Protocol, TypeVar
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.engine.solve import solve
+from dcembed.engine.solve import solve_for
 from dcembed.frontends.extension import NO_EXTENSION, Extension
 from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities, fill_in
 from dcembed.options import Options
 from dcembed.program.program import Program
+from dcembed.reading import as_flag
 from dcembed.result import Result, Status
+from dcembed.words import Words
 
 Starts = Result | Array | Sequence[Result | Array]
 
@@ -56,11 +58,18 @@ class Extraction(Generic[Handle]):
 class FrontEnd(Protocol[ModelIn, Handle, AnswerOut]):
     """What translates between a tool and dcembed; each module of a tool is one."""
 
+    @property
+    def WORDS(self) -> Words:
+        """How users of the tool do what a result advises."""
+
     def extract(self, model: ModelIn, /) -> Extraction[Handle]:
         """Read a model. Nothing of it is changed."""
 
-    def restore(self, extraction: Extraction[Handle], result: Result, /) -> AnswerOut:
-        """Put the point of a result into the model that was extracted, and say in the tool's words what happened."""
+    def restore(self, extraction: Extraction[Handle], result: Result, /, load_infeasible: bool = False) -> AnswerOut:
+        """Put the point of a result into the model that was extracted, and say in the tool's words what happened.
+
+        A point that is not feasible is put there only where `load_infeasible` asks for it; what is said of it is the same.
+        """
 
 
 def solve_model(
@@ -69,6 +78,7 @@ def solve_model(
     options: Options,
     find_start: Callable[[Extraction[Handle]], Starts | None] | None = None,
     is_hint: bool = False,
+    load_infeasible: bool = False,
 ) -> Answer:
     """Extract a model, solve it, and restore the answer.
 
@@ -82,12 +92,21 @@ def solve_model(
         Gives the points to begin from; called once, between the extraction and the run.
     is_hint
         Whether a start that leads to nothing feasible is forgotten and the run begun anew, as MIP solvers do with theirs.
+    load_infeasible
+        Whether the point that is nearest to feasible is put into the model where none is feasible.
     """
+    as_flag(load_infeasible, "solve: load_infeasible")
     extraction = front_end.extract(model)
     start = find_start(extraction) if find_start is not None else None
     start = extraction.extension.complete_start(start, extraction.embeddings, extraction.program.num_columns)
-    result = solve(extraction.program, extraction.embeddings, start, options)
+    result = solve_for(front_end.WORDS, extraction.program, extraction.embeddings, start, options)
     if is_hint and start is not None and result.status is Status.LOCALLY_INFEASIBLE:
         remaining = replace(options, time_limit=max(options.time_limit - result.seconds, 0.0))
-        result = solve(extraction.program, extraction.embeddings, None, remaining)
-    return front_end.restore(extraction, fill_in(extraction.extension.complete_result(result), extraction.probabilities))
+        result = solve_for(front_end.WORDS, extraction.program, extraction.embeddings, None, remaining)
+    completed = fill_in(extraction.extension.complete_result(result), extraction.probabilities)
+    return front_end.restore(extraction, completed, load_infeasible)
+
+
+def is_loaded(result: Result, load_infeasible: bool) -> bool:
+    """Whether the point of a result belongs into the model."""
+    return result.x is not None and (result.is_feasible or load_infeasible)

@@ -18,7 +18,7 @@ from cvxpy.reductions.solution import Solution
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
-from dcembed.frontends.contract import Extraction
+from dcembed.frontends.contract import Extraction, is_loaded
 from dcembed.frontends.cvxpy_matrices import Matrices
 from dcembed.frontends.cvxpy_names import CanonicalNames, read_names
 from dcembed.frontends.cvxpy_prediction import Prediction, predictions_in, read_predictions
@@ -26,6 +26,9 @@ from dcembed.frontends.cvxpy_rejections import check_problem, unsupported
 from dcembed.program.cones import ConeConstraint
 from dcembed.program.program import Program
 from dcembed.result import Result, Status
+from dcembed.words import Words
+
+WORDS = Words(go_on="warm_start=True", nearest="loaded into the variables with load_infeasible=True")
 
 # The other statuses are dcembed's names. To CVXPY "unbounded" is a proof, which a subproblem without bound is not.
 _STATUSES = {Status.HOST_INFEASIBLE: "infeasible", Status.UNBOUNDED: "unbounded_subproblem"}
@@ -80,19 +83,19 @@ def _extract(problem: cvxpy.Problem) -> Extraction[CanonicalForm]:
     return _as_program(problem, host, predictions, inputs, canonical)
 
 
-def restore(extraction: Extraction[CanonicalForm], result: Result) -> float | None:
+def restore(extraction: Extraction[CanonicalForm], result: Result, load_infeasible: bool = False) -> float | None:
     """Put a result where CVXPY's users look: values of variables, `problem.value`, `problem.status`, `problem.solver_stats`.
 
     The status is dcembed's, in small letters, since none of CVXPY's says "locally solved". "optimal" and "infeasible" are CVXPY's own: they
     are proved, the latter also where the host alone is infeasible. There are no dual values. `solver_stats.extra_stats` is the result, with
-    `bound` and `gap`. Returns `problem.value`, None without a feasible point.
+    `bound` and `gap`. Returns `problem.value`, None without a feasible point, even where the variables have the values of another one.
     """
     form, problem = extraction.handle, extraction.handle.problem
     for constraint in problem.constraints:
         for dual in constraint.dual_variables:
             dual.save_value(None)
     primal: dict[int, Any] = {}
-    if result.x is not None and result.is_feasible:
+    if result.x is not None and is_loaded(result, load_infeasible):
         x = np.zeros(form.num_columns)
         x[form.columns] = result.x
         primal = form.chain.invert(x, form.inverse_data).primal_vars
@@ -103,7 +106,7 @@ def restore(extraction: Extraction[CanonicalForm], result: Result) -> float | No
         else:
             variable.save_value(value)
     value = None
-    if primal:
+    if primal and result.is_feasible:
         value = problem.objective.value
     elif result.status in (Status.INFEASIBLE, Status.HOST_INFEASIBLE):
         value = extraction.program.sense * np.inf

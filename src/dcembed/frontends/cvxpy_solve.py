@@ -16,17 +16,23 @@ from dcembed.result import Result
 
 
 def solve_problem(
-    problem: cvxpy.Problem, time_limit: float = np.inf, warm_start: bool = False, verbose: bool = False, **options: Any
+    problem: cvxpy.Problem,
+    time_limit: float = np.inf,
+    warm_start: bool = False,
+    verbose: bool = False,
+    load_infeasible: bool = False,
+    **options: Any,
 ) -> float | None:
     """What `problem.solve(method="dcembed", ...)` does; other options are those of `dcembed.Options`.
 
-    With `warm_start` the values that the variables have are where the run begins. Returns the value of the objective, None without
-    a feasible point.
+    With `warm_start` the values that the variables have are where the run begins. With `load_infeasible` the variables have the values of
+    the point that is nearest to feasible where none is feasible. Returns the value of the objective, None without a feasible point.
     """
     if isinstance(options.get("solver"), str):
         options["solver"] = options["solver"].lower()
     settings = Options(time_limit=time_limit, verbose=verbose, **options)
-    return solve_model(cvxpy_, problem, settings, cvxpy_.current_point if warm_start else None)
+    begin = cvxpy_.current_point if warm_start else None
+    return solve_model(cvxpy_, problem, settings, begin, load_infeasible=load_infeasible)
 
 
 def result_of(problem: cvxpy.Problem) -> Result:

@@ -34,6 +34,15 @@ from dcembed.program.derive import derive
 from dcembed.program.program import Program
 from dcembed.result import Result
 from dcembed.saving.problem import is_same_problem
+from dcembed.words import Words
+
+WORDS = Words(
+    go_on="--save FILE and then --resume FILE",
+    nearest="in the file of --solution",
+    prove="--prove=auto",
+    option="--option {}=...",
+    named={"time_limit": "--time-limit", "gap_tol": "--gap-tol"},
+)
 
 __all__ = [
     "SOLUTIONS",
@@ -129,8 +138,11 @@ def check_resumed(result: Result, extraction: Extraction[ModelFile], path: str |
     return f"Going on from {path}: {point}{bound}."
 
 
-def restore(extraction: Extraction[ModelFile], result: Result) -> Result:
-    """Write the solution and the trace where they are wanted; the result is returned as it is."""
+def restore(extraction: Extraction[ModelFile], result: Result, load_infeasible: bool = True) -> Result:
+    """Write the solution and the trace where they are wanted; the result is returned as it is.
+
+    Files say whether their point is feasible, so that one that is not is written, too.
+    """
     model = extraction.handle
     if model.solution is not None:
         save_solution(model.solution, result)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.errors import InputError
-from dcembed.frontends.contract import Extraction
+from dcembed.frontends.contract import Extraction, is_loaded
 from dcembed.frontends.extension import extend
 from dcembed.frontends.gurobipy_accept import accept, discard, give_back_starts
 from dcembed.frontends.gurobipy_generals import read_extension
@@ -20,6 +20,14 @@ from dcembed.program.cones import QuadraticConstraint
 from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
+from dcembed.words import Words
+
+WORDS = Words(
+    go_on="another optimize()",
+    nearest="given by var.X with load_infeasible=True",
+    prove="optimize(model, prove='auto')",
+    named={"time_limit": "the parameter TimeLimit", "gap_tol": "the parameter MIPGap"},
+)
 
 
 def extract(model: gp.Model) -> Extraction[gp.Model]:
@@ -58,12 +66,15 @@ def extract(model: gp.Model) -> Extraction[gp.Model]:
     return Extraction(bound_scores(program, embeddings, probabilities), embeddings, model, probabilities, extension)
 
 
-def restore(extraction: Extraction[gp.Model], result: Result) -> Result:
-    """Make the best feasible point the solution of the model; the result has the point that the model holds."""
+def restore(extraction: Extraction[gp.Model], result: Result, load_infeasible: bool = False) -> Result:
+    """Make the best feasible point the solution of the model; the result has the point that the model holds.
+
+    Gurobi takes no point that is not feasible: where one is wanted, dcembed answers for `var.X`.
+    """
     model = extraction.handle
     discard(model)
     if not result.is_feasible or result.x is None:
-        remember(model, result)
+        remember(model, result, is_held=is_loaded(result, load_infeasible))
         return result
     accepted, reason = accept(extraction, result)
     if accepted is None:

@@ -28,6 +28,7 @@ def optimize(
     start: Any = None,
     callback: Callable[..., Any] | None = None,
     wheres: Collection[int] | None = None,
+    load_infeasible: bool = False,
     **options: Any,
 ) -> Result:
     """Find a good feasible point of a gurobipy model with embedded networks, and put it into the model.
@@ -51,6 +52,8 @@ def optimize(
         Called with each `dcembed.Iteration`, or, if it has two arguments without a default, with (model, where) as Gurobi does.
     wheres
         Where a callback of Gurobi's is called; None for everywhere.
+    load_infeasible
+        Give `var.X` the values of the point that is nearest to feasible where none is feasible; `model.SolCount` stays 0.
     options
         Of `dcembed.Options`. `verbose`, `seed`, `threads` and `gap_tol` are those of the model's OutputFlag, Seed, Threads and MIPGap if
         not given, and `solver` is "gurobi"; where its licence does not carry a subproblem, an open solver goes on and the log says so.
@@ -71,9 +74,9 @@ def optimize(
     give_back_starts(model)
     drop(model)
     if start is not None:
-        return solve_model(gurobipy_, model, settings, lambda _: start)
+        return solve_model(gurobipy_, model, settings, lambda _: start, load_infeasible=load_infeasible)
     # To Gurobi a start is a hint, and this one is often that of an earlier run on other data.
-    return solve_model(gurobipy_, model, settings, find_start, is_hint=True)
+    return solve_model(gurobipy_, model, settings, find_start, is_hint=True, load_infeasible=load_infeasible)
 
 
 def find_start(extraction: Extraction[gp.Model]) -> list[Array] | None:

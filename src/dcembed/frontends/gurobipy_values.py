@@ -40,7 +40,8 @@ def remember(model: gp.Model, result: Result, is_held: bool = False) -> None:
     variables: tuple[gp.Var, ...] = ()
     if result.is_feasible and x is not None:
         state.last_point = model.getVars(), x
-        variables = _hold(model, x) if is_held else ()
+    if is_held and x is not None:
+        variables = _hold(model, x)
     number = fingerprint(model)
     assert number is not None
     state.answer = Answer(result, number, variables)

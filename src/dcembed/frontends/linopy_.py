@@ -15,13 +15,16 @@ from linopy.constants import FACTOR_DIM, TERM_DIM
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.frontends.contract import Extraction
+from dcembed.frontends.contract import Extraction, is_loaded
 from dcembed.frontends.linopy_names import entry_names
 from dcembed.frontends.linopy_switches import read_switches
 from dcembed.frontends.linopy_ties import Tie, find_columns, tie_rows, ties_of
 from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result, Status
+from dcembed.words import Words
+
+WORDS = Words(go_on="start=model.solution", nearest="in variable.data.solution with load_infeasible=True")
 
 # linopy's words. It reads solutions only where its status is "ok", so that is what a feasible point is, however the run ended.
 CONDITIONS = {
@@ -118,7 +121,7 @@ def extract(model: linopy.Model) -> Extraction[LinopyModel]:
     return Extraction(program, embeddings, LinopyModel(model, columns.labels))
 
 
-def restore(extraction: Extraction[LinopyModel], result: Result) -> Result:
+def restore(extraction: Extraction[LinopyModel], result: Result, load_infeasible: bool = False) -> Result:
     """Put a feasible point where linopy's own solve puts one; the result is returned as it is."""
     model, labels = extraction.handle.model, extraction.handle.labels
     model.reset_solution()
@@ -126,7 +129,7 @@ def restore(extraction: Extraction[LinopyModel], result: Result) -> Result:
     model.termination_condition = CONDITIONS[result.status]
     model.status = "ok" if result.is_feasible else "aborted" if result.status is Status.INTERRUPTED else "warning"
     model.objective.set_value(result.objective if result.is_feasible else np.nan)
-    if not result.is_feasible or result.x is None:
+    if result.x is None or not is_loaded(result, load_infeasible):
         return result
     values = np.full(labels.max(initial=-1) + 2, np.nan)
     values[labels] = result.x[: labels.size]

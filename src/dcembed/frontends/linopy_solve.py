@@ -22,7 +22,7 @@ from dcembed.result import Result
 _RESULTS: WeakKeyDictionary[linopy.Model, Result] = WeakKeyDictionary()
 
 
-def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, **options: Any) -> Result:
+def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, load_infeasible: bool = False, **options: Any) -> Result:
     """Find a good feasible point of a linopy model with embedded networks, and put it where linopy's own solve does.
 
     Afterwards `variable.solution`, `model.solution` and `model.objective.value` are those of the best feasible point, `model.status` is
@@ -38,6 +38,9 @@ def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, **
     start
         Values by the names of the variables, to begin from: `model.solution`, another Dataset, or a mapping to numbers and arrays.
         Predictions may be left out. Or a `Result` to go on from.
+    load_infeasible
+        Put the point that is nearest to feasible into `variable.data.solution` where none is feasible. `variable.solution` still says that
+        there is no solution, as linopy has it.
     options
         Of `dcembed.Options`.
 
@@ -48,7 +51,8 @@ def solve(model: linopy.Model, time_limit: float = np.inf, start: Any = None, **
     if not ties_of(model):
         raise InputError("solve: no network is embedded in the model. Call dcembed.linopy.embed first, or model.solve() for linopy.")
     settings = Options(time_limit=time_limit, **options)
-    result = solve_model(linopy_, model, settings, None if start is None else lambda extraction: read_start(extraction, start))
+    begin = None if start is None else lambda extraction: read_start(extraction, start)
+    result = solve_model(linopy_, model, settings, begin, load_infeasible=load_infeasible)
     _RESULTS[model] = result
     return result
 

@@ -26,7 +26,7 @@ from pyomo.network import Port
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.errors import DcembedError, InputError
-from dcembed.frontends.contract import Extraction
+from dcembed.frontends.contract import Extraction, is_loaded
 from dcembed.frontends.messages import PRODUCT
 from dcembed.frontends.pyomo_component import NetworkConstraint
 from dcembed.frontends.pyomo_disjuncts import DisjunctRows, read_disjuncts, settled_constraints
@@ -38,6 +38,9 @@ from dcembed.program.derive import widened
 from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Program
 from dcembed.result import Result
+from dcembed.words import Words
+
+WORDS = Words(go_on="warmstart=True", nearest="loaded into the variables with load_infeasible=True")
 
 ACCEPTED = (
     "Linear and convex quadratic constraints are accepted; a network goes in with dcembed.pyomo.embed. "
@@ -93,9 +96,9 @@ def extract(model: Any) -> Extraction[PyomoModel]:
     return _build(model, columns, objective, maximize, rows, disjuncts, networks, inputs, outputs)
 
 
-def restore(extraction: Extraction[PyomoModel], result: Result) -> None:
+def restore(extraction: Extraction[PyomoModel], result: Result, load_infeasible: bool = False) -> None:
     """Put the values of a feasible point into the model's variables."""
-    if not result.is_feasible or result.x is None:
+    if result.x is None or not is_loaded(result, load_infeasible):
         return
     variables = extraction.handle.variables
     StaleFlagManager.mark_all_as_stale(delayed=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyomo.environ as pyo
@@ -14,14 +14,15 @@ from pyomo.core.base import SymbolMap
 from pyomo.opt import ProblemSense, Solution, SolutionStatus, SolverResults, SolverStatus, TerminationCondition
 
 from dcembed.errors import InputError
-from dcembed.frontends.contract import Extraction, solve_model
+from dcembed.frontends.contract import Extraction, is_loaded, solve_model
 from dcembed.frontends.messages import warn_user
-from dcembed.frontends.pyomo_ import PyomoModel, current_point, extract, restore
+from dcembed.frontends.pyomo_ import WORDS, PyomoModel, current_point, extract, restore
 from dcembed.frontends.pyomo_names import component_names
 from dcembed.options import Options
 from dcembed.reading import as_flag, as_name, show
 from dcembed.result import Result, Status
 from dcembed.version import __version__
+from dcembed.words import Words
 
 logger = logging.getLogger("dcembed.pyomo")
 
@@ -125,6 +126,7 @@ class DCEmbedSolver:
         *,
         tee: bool = False,
         load_solutions: bool = True,
+        load_infeasible: bool = False,
         warmstart: bool = False,
         timelimit: float | None = None,
         options: Mapping[str, Any] | None = None,
@@ -141,6 +143,8 @@ class DCEmbedSolver:
             Show the live log.
         load_solutions
             Put the values of a feasible point into the variables. If False, `model.solutions.load_from(results)` does so later.
+        load_infeasible
+            Put the values of the point that is nearest to feasible into the variables where none is feasible; the results say that it is none.
         warmstart
             Begin from the values that the variables have.
         timelimit
@@ -159,7 +163,8 @@ class DCEmbedSolver:
         settings = _merge(self.options, {**_read_string(options_string), **(options or {})}, _without_ignored(more), timelimit)
         settings.setdefault("verbose", tee)
         reporting = _Reporting(load_solutions)
-        self._extraction, self.result, results = solve_model(reporting, model, Options(**settings), current_point if warmstart else None)
+        begin = current_point if warmstart else None
+        self._extraction, self.result, results = solve_model(reporting, model, Options(**settings), begin, load_infeasible=load_infeasible)
         return results
 
     def load_vars(self) -> None:
@@ -174,15 +179,19 @@ class _Reporting:
     """The front end of one solve: its answer is Pyomo's results object, and the point is either in the model or in that object."""
 
     load_solutions: bool
+    WORDS: ClassVar[Words] = WORDS
 
     def extract(self, model: Any) -> Extraction[PyomoModel]:
         return extract(model)
 
-    def restore(self, extraction: Extraction[PyomoModel], result: Result) -> tuple[Extraction[PyomoModel], Result, SolverResults]:
+    def restore(
+        self, extraction: Extraction[PyomoModel], result: Result, load_infeasible: bool = False
+    ) -> tuple[Extraction[PyomoModel], Result, SolverResults]:
         results = build_results(extraction, result)
         if not result.is_feasible:
-            name = extraction.handle.model.name
-            logger.warning("No feasible point was found for '%s', so no values were loaded. %s", name, result.status.help)
+            loaded = "those of the nearest one were" if is_loaded(result, load_infeasible) else "no values were"
+            logger.warning("No feasible point was found for '%s', so %s loaded. %s", extraction.handle.model.name, loaded, result.help)
+            restore(extraction, result, load_infeasible)
         elif self.load_solutions:
             restore(extraction, result)
             results.solution.clear()
@@ -197,7 +206,7 @@ def build_results(extraction: Extraction[PyomoModel], result: Result) -> SolverR
     results.solver.name = f"dcembed {__version__} on {result.solver}"
     results.solver.status = status
     results.solver.termination_condition = condition
-    results.solver.message = results.solver.termination_message = f"{result.status.name}: {result.status.help}"
+    results.solver.message = results.solver.termination_message = f"{result.status.name}: {result.help}"
     results.solver.time = results.solver.wallclock_time = result.seconds
     _describe(results.problem, extraction, result)
     if result.is_feasible and result.x is not None:

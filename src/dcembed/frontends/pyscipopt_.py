@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
-from dcembed.frontends.contract import Extraction
+from dcembed.frontends.contract import Extraction, is_loaded
 from dcembed.frontends.extension import extend
 from dcembed.frontends.infinity import unlimited
 from dcembed.frontends.messages import CARRIES
@@ -27,6 +27,14 @@ from dcembed.frontends.pyscipopt_predictor import column_numbers, registry
 from dcembed.frontends.pyscipopt_quadratic import QuadraticRow, lift_objective, read_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
+from dcembed.words import Words
+
+WORDS = Words(
+    go_on="optimize(scip, start=result)",
+    nearest="given by result.value(variable)",
+    prove="optimize(scip, prove='auto')",
+    named={"time_limit": "limits/time", "gap_tol": "limits/gap"},
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,12 +149,12 @@ def extract(scip: pyscipopt.Model) -> Extraction[ScipModel]:
     return Extraction(bound_scores(program, embeddings, probabilities), embeddings, handle, probabilities, extension)
 
 
-def restore(extraction: Extraction[ScipModel], result: Result) -> ScipResult:
-    """Add a feasible point to SCIP's solutions and to the predictors."""
+def restore(extraction: Extraction[ScipModel], result: Result, load_infeasible: bool = False) -> ScipResult:
+    """Add a feasible point to SCIP's solutions and to the predictors; SCIP takes no other, and predictors only where that is asked for."""
     model, scip = extraction.handle, extraction.handle.scip
     values = {} if result.x is None else model.values(result.x)
     for predictor in registry(scip):
-        predictor.keep(values if result.is_feasible and values else None)
+        predictor.keep(values if is_loaded(result, load_infeasible) and values else None)
     if result.is_feasible:
         if scip.getStageName() == "SOLVED":
             # SCIP has given the problem up, and takes solutions again once it has forgotten that.

@@ -28,7 +28,9 @@ TIME = "limits/time"
 DURING = {TIME: INFINITY, GAP: 0.0, "limits/nodes": -1, "limits/totalnodes": -1, "limits/solutions": -1, "display/verblevel": 0}
 
 
-def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any = None, **options: Any) -> ScipResult:
+def optimize(
+    scip: pyscipopt.Model, time_limit: float | None = None, start: Any = None, load_infeasible: bool = False, **options: Any
+) -> ScipResult:
     """Find a good feasible point of a PySCIPOpt model with embedded networks; `scip.optimize()` does the same without arguments.
 
     Parameters
@@ -39,6 +41,9 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
         Seconds. None takes SCIP's parameter limits/time.
     start
         A solution of SCIP (`scip.createSol()` with values set) to begin from, or a `Result` to go on from.
+    load_infeasible
+        Let predictors have the values of the point that is nearest to feasible where none is feasible. SCIP takes no such point as a solution;
+        `value(variable)` of the result always has it.
     options
         Of `dcembed.Options`. `verbose` is False after `scip.hideOutput()` and where display/verblevel is 0, if not given, and `gap_tol` is
         SCIP's limits/gap where that is positive.
@@ -57,7 +62,8 @@ def optimize(scip: pyscipopt.Model, time_limit: float | None = None, start: Any 
     _back_to_problem(scip, shared)
 
     def run(model: pyscipopt.Model) -> ScipResult:
-        result = solve_model(pyscipopt_, model, settings, None if start is None else lambda extraction: _read_start(extraction, start))
+        begin = None if start is None else lambda extraction: _read_start(extraction, start)
+        result = solve_model(pyscipopt_, model, settings, begin, load_infeasible=load_infeasible)
         if result.status is Status.TIME_LIMIT:
             model.setParam(TIME, 0.0)
         accept_gap(model, result)

@@ -16,6 +16,7 @@ from dcembed.program.derive import minimized
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, show
 from dcembed.result import Result
+from dcembed.words import PYTHON, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class Arguments:
         In their one form.
     results
         Those of the starts that are results: their points are among `starts`, and their bounds may be taken up.
+    words
+        Of the tool that the problem was written in.
     """
 
     program: Program
@@ -40,17 +43,22 @@ class Arguments:
     starts: list[Array]
     options: Options
     results: tuple[Result, ...] = ()
+    words: Words = PYTHON
 
 
 def read_arguments(
-    program: Program, embeddings: Sequence[Embedding] | Embedding, start: Any, options: Options | Mapping[str, object] | None
+    program: Program,
+    embeddings: Sequence[Embedding] | Embedding,
+    start: Any,
+    options: Options | Mapping[str, object] | None,
+    words: Words = PYTHON,
 ) -> Arguments:
     """Check everything that a `solve` takes."""
     read = read_options(options)
     listed = read_embeddings(program, embeddings, "solve")
     given = start if isinstance(start, list | tuple) else (start,)
     results = tuple(item for item in given if isinstance(item, Result))
-    return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read, results)
+    return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read, results, words)
 
 
 def read_options(options: Options | Mapping[str, object] | None) -> Options:

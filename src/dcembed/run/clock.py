@@ -25,7 +25,7 @@ class RunEnded(Exception):
     """The run must end now. Long computations raise it, and whoever loops over them answers with the best point so far."""
 
     def __init__(self, status: Status) -> None:
-        super().__init__(status.value)
+        super().__init__(status.help)
         self.status = status
 
 

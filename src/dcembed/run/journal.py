@@ -282,6 +282,7 @@ class Journal:
             preparation_seconds=preparation_seconds,
             reason=reason,
             notes=self.log.notes,
+            words=arguments.words,
         )
         if self._checkpoint is not None:
             result = self._checkpoint.finish(result)

@@ -1,0 +1,1 @@
+"""What a constraint is worth at a point: local multipliers."""
