@@ -236,11 +236,11 @@ MISTAKES = [
     (["solve", ".", *SOLVE[2:]], "dcembed: . is not a model file by its name; accepted are .lp, .mps, .lp.gz, .mps.gz."),
     (
         ["solve", "broken.lp", *SOLVE[2:]],
-        "dcembed: broken.lp is not a readable LP or MPS file. HiGHS says: Parser error reading broken.lp.",
+        "dcembed: broken.lp, line 4: 'abc' stands where a number is expected.",
     ),
     (
         ["solve", "binary.mps", *SOLVE[2:]],
-        "dcembed: binary.mps is not a readable LP or MPS file. HiGHS says: Parser error reading binary.mps.",
+        "dcembed: binary.mps: It is not a readable MPS file. HiGHS says: Parser error.",
     ),
     (["solve", "binary.mps.gz", *SOLVE[2:]], "dcembed: binary.mps.gz cannot be read: Not a gzipped file (b'\\x00\\x01')."),
     (["solve", "qp.lp"], "dcembed: --network and --inputs and --outputs missing. Give --network, --inputs and --outputs, or --embeddings."),
