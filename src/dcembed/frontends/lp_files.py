@@ -398,13 +398,16 @@ def _build_program(model: Model) -> Program:
         lb=lb,
         ub=ub,
         integer=np.isin(np.arange(n), list(model.integer)),
-        indicators=[
-            Indicator(switch[0], switch[1], _stack([row], n), *unlimited([row.lb, row.ub]).tolist(), row.name) for row, switch in switched
-        ],
+        indicators=[_indicator(row, switch, n) for row, switch in switched],
         maximize=model.is_maximized,
         column_names=list(model.columns),
         row_names=[row.name for row in plain],
     )
+
+
+def _indicator(row: Row, switch: tuple[int, int], n: int) -> Indicator:
+    lb, ub = unlimited([row.lb, row.ub]).tolist()
+    return Indicator(*switch, _stack([row], n), lb, ub, row.name)
 
 
 def _stack(rows: list[Row], n: int) -> sp.csr_array:
