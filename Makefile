@@ -1,11 +1,12 @@
 # All a newcomer types is `make demo`, `make test` and `make bench`; each makes .venv and installs what it needs.
-# `make docs` builds the site of the documentation, `make dist` what is published, `make bare` tries it where nothing else is installed.
+# `make docs` builds the site of the documentation, `make dist` what is published, `make bare` tries it where nothing else is installed,
+# `make release-check` does all three before a release.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint types doctest docs dist bare venv clean
+.PHONY: demo test bench lint types doctest docs dist bare bare-built release-check venv clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/reactor.py
@@ -41,9 +42,22 @@ dist: $(VENV)/.dist
 
 # The wheel alone, without extras, in an empty environment: it is imported and the first example of the README runs.
 bare: dist
-	$(PYTHON) -m venv build/bare
+	$(MAKE) bare-built
+
+bare-built:
+	$(PYTHON) -m venv --clear build/bare
 	build/bare/bin/python -m pip install --quiet dist/*.whl
 	build/bare/bin/python .ci/first_example
+	build/bare/bin/dcembed doctor
+
+# Before a release. What is published is built and looked at first, and nothing comes after what fails.
+release-check:
+	$(MAKE) dist
+	$(PYTHON) .ci/archives dist
+	$(MAKE) bare-built
+	$(MAKE) docs
+	@echo "Checked: dist/ has a source archive and a wheel that twine takes and that have what they should; the wheel alone runs the first"
+	@echo "example of the README and dcembed doctor in an empty environment; the site is in build/docs, without a warning."
 
 venv: $(VENV)/.test
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -19,7 +20,10 @@ from benchmarks.harness.sweep import drop_unavailable, plan, run_sweep, say_what
 from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import EXPERIMENTS, NUM_TRIALS
 from benchmarks.problems.sizes import SizeError
+from dcembed.signals import endings_as_interrupts
 
+# The exit code of what was interrupted.
+ENDED = 130
 HORIZON = 180.0
 # The second after which an exact encoding that is still at its start is ended, in runs that are longer.
 STALL = 30.0
@@ -40,7 +44,25 @@ def main(arguments: list[str] | None = None) -> int:
         path = write_report(chosen.records, chosen.to or chosen.records[0].parent, chosen.time_limit)
         console.print(f"wrote {os.path.relpath(path)}")
         return 0
-    return run(chosen, parser, console)
+    with _ended_by_signals():
+        try:
+            return run(chosen, parser, console)
+        except KeyboardInterrupt:
+            console.print("[yellow]Ended. The runs under way are ended too; what was made is in the records.")
+            return ENDED
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a sweep as Ctrl-C does, with the runs under way; SIGINT too where a shell has it ignored in the background."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with endings_as_interrupts():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run(chosen: argparse.Namespace, parser: argparse.ArgumentParser, console: Console) -> int:

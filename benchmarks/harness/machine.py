@@ -8,6 +8,8 @@ import platform
 from importlib import metadata
 from pathlib import Path
 
+import psutil
+
 PACKAGES = (
     "dcembed",
     "numpy",
@@ -26,9 +28,7 @@ PACKAGES = (
 
 def describe_machine() -> str:
     """Processor, number of cores, memory, system and Python."""
-    parts = [_processor(), f"{os.cpu_count()} cores"]
-    with contextlib.suppress(ValueError, OSError, AttributeError):
-        parts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB")
+    parts = [_processor(), f"{os.cpu_count()} cores", f"{psutil.virtual_memory().total / 2**30:.0f} GiB"]
     return ", ".join([*parts, f"{platform.system()} {platform.machine()}", f"Python {platform.python_version()}"])
 
 

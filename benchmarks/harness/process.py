@@ -11,13 +11,17 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 POLL_SECONDS = 0.1
+# How often memory is looked at: all processes of the system are gone through for it, some milliseconds each time.
+MEMORY_SECONDS = 0.5
 # How long a process that has been told to end may take to die.
 DEATH_SECONDS = 5.0
 
@@ -81,7 +85,7 @@ def run_apart(function: Callable[[Any, Line], Any], argument: Any, limit: float,
     _allow_children()
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(function, argument, theirs), daemon=False)
+    process = context.Process(target=_child, args=(function, argument, theirs, os.getpid()), daemon=False)
     began = time.monotonic()
     process.start()
     theirs.close()
@@ -107,7 +111,7 @@ def _allow_children() -> None:
 
 def _wait(process, connection: Connection, deadline: float, stop: threading.Event) -> tuple[float, list[tuple[str, Any]]]:
     """Messages of the process until its last one, its end or the deadline, and the most memory that was seen on the way."""
-    memory, messages, measuring = 0.0, [], True
+    memory, messages, measuring, looked = 0.0, [], True, 0.0
     promised, due = None, deadline
     while time.monotonic() < deadline and not stop.is_set():
         if time.monotonic() >= due:
@@ -123,23 +127,28 @@ def _wait(process, connection: Connection, deadline: float, stop: threading.Even
                     break
         except (EOFError, OSError):
             break
-        if measuring:
-            memory = max(memory, _resident(process.pid))
+        if measuring and time.monotonic() - looked >= MEMORY_SECONDS:
+            memory, looked = max(memory, _resident(process.pid)), time.monotonic()
     return memory, messages
 
 
 def _end(process) -> None:
     """Make sure that nothing of the process is left."""
     process.join(0.5)
-    # The child leads a group of its own, which the solvers it started are in.
+    # The child leads a group of its own, which the solvers it started are in: those too whose parent is gone. A child that has only just
+    # begun does not yet.
+    left = _family(process.pid)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    for each in left:
+        with contextlib.suppress(psutil.Error):
+            each.kill()
     process.join(DEATH_SECONDS)
 
 
-def _child(function: Callable, argument: Any, connection: Connection) -> None:
+def _child(function: Callable, argument: Any, connection: Connection, parent: int) -> None:
     os.setsid()
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     # What methods print belongs to nobody here.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     os.dup2(sys.stdout.fileno(), 1)
@@ -175,26 +184,29 @@ def _end_with(parent: int) -> None:
 def peak_memory() -> float:
     """Peak resident memory of this process in MiB.
 
-    The kernel's figure for the address space where there is one: the portable one counts the process that started this one too.
+    The kernel's figure for the address space where there is one, which psutil does not tell: the portable one counts the process that
+    started this one too.
     """
     with contextlib.suppress(OSError, StopIteration):
-        return _field(Path("/proc/self/status").read_text().splitlines(), "VmHWM:")
+        line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 2**10
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def _resident(root: int) -> float:
-    """Resident memory in MiB of a process and all below it, as far as the system shows it."""
-    total, open_numbers = 0.0, [root]
-    while open_numbers:
-        folder = Path(f"/proc/{open_numbers.pop()}")
-        with contextlib.suppress(OSError, StopIteration, ValueError):
-            total += _field((folder / "status").read_text().splitlines(), "VmRSS:")
-            for task in (folder / "task").iterdir():
-                open_numbers += [int(number) for number in (task / "children").read_text().split()]
-    return total
+    """Resident memory in MiB of a process and all below it."""
+    total = 0
+    for each in _family(root):
+        with contextlib.suppress(psutil.Error):
+            total += each.memory_info().rss
+    return total / 2**20
 
 
-def _field(lines: Iterable[str], name: str) -> float:
-    """A field of a status file, kB to MiB."""
-    return int(next(line for line in lines if line.startswith(name)).split()[1]) / 2**10
+def _family(root: int) -> list[psutil.Process]:
+    """A process and all below it that still run."""
+    try:
+        first = psutil.Process(root)
+        return [first, *first.children(recursive=True)]
+    except psutil.Error:
+        return []

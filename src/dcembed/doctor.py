@@ -45,6 +45,7 @@ EXTRAS = (
     Extra("clarabel", "clarabel", "the solver Clarabel, for cones"),
     Extra("ipopt", "ipyopt", "the baseline Ipopt"),
     Extra("plot", "matplotlib", "pictures of runs"),
+    Extra("completion", "shtab", "completion in bash, zsh and fish"),
     Extra("dask", "distributed", "work on a Dask cluster"),
     Extra("ray", "ray", "work on a Ray cluster"),
     Extra("mpi", "mpi4py", "work on the processes of MPI"),

@@ -216,7 +216,7 @@ def test_embeddings_from_a_file(folder):
 ACCEPTED = "time_limit, max_iterations, search, max_starts, formulation, decomposition, tangents, columns, switches, initial_penalty, penalty_growth, max_penalty, feasibility_tol, objective_tol, prove, gap_tol, solver, solver_options, threads, workers, seed, checkpoint, verbose, log_file"
 
 MISTAKES = [
-    ([], "dcembed: the following arguments are required: {solve,info,doctor} (see dcembed --help)"),
+    ([], "dcembed: the following arguments are required: COMMAND (see dcembed --help)"),
     (["solve"], "dcembed: a host is missing. Give an .lp or .mps file, or --resume with a file that has the problem in it."),
     (["solve", "--resume", "none.npz"], "dcembed: There is no file none.npz. "),
     (["solve", "--resume", "net.npz"], "dcembed: net.npz is not a result that dcembed saved. "),
@@ -227,7 +227,7 @@ MISTAKES = [
         [*SOLVE, "--checkpoint", "net.npz"],
         "dcembed: Options: checkpoint='net.npz' is not accepted: what is there stays as it is. Give another path. ",
     ),
-    (["slove", "a.lp"], "dcembed: argument {solve,info,doctor}: invalid choice: 'slove' "),
+    (["slove", "a.lp"], "dcembed: argument COMMAND: invalid choice: 'slove' "),
     ([*SOLVE, "--frobnicate"], "dcembed: unrecognized arguments: --frobnicate (see dcembed --help)"),
     ([*SOLVE, "--time-limit", "soon"], "dcembed solve: argument --time-limit: invalid float value: 'soon' (see dcembed solve --help)"),
     ([*SOLVE, "--time-limit", "-3"], "dcembed: Options: time_limit=-3.0 is not accepted. Give a number of seconds, at least 0."),
@@ -236,11 +236,11 @@ MISTAKES = [
     (["solve", ".", *SOLVE[2:]], "dcembed: . is not a model file by its name; accepted are .lp, .mps, .lp.gz, .mps.gz."),
     (
         ["solve", "broken.lp", *SOLVE[2:]],
-        "dcembed: broken.lp is not a readable LP or MPS file. HiGHS says: Parser error reading broken.lp.",
+        "dcembed: broken.lp, line 4: 'abc' stands where a number is expected.",
     ),
     (
         ["solve", "binary.mps", *SOLVE[2:]],
-        "dcembed: binary.mps is not a readable LP or MPS file. HiGHS says: Parser error reading binary.mps.",
+        "dcembed: binary.mps: It is not a readable MPS file. HiGHS says: Parser error.",
     ),
     (["solve", "binary.mps.gz", *SOLVE[2:]], "dcembed: binary.mps.gz cannot be read: Not a gzipped file (b'\\x00\\x01')."),
     (["solve", "qp.lp"], "dcembed: --network and --inputs and --outputs missing. Give --network, --inputs and --outputs, or --embeddings."),

@@ -74,7 +74,9 @@ def test_gzipped_files_and_files_without_rows(tmp_path):
 
 
 MPS = "NAME T\nROWS\n N COST\n G c1\nCOLUMNS\n    x COST 1.0 c1 1.0\n    b COST 1.0 c1 1.0\nRHS\n    RHS c1 1.0\n"
-REMEDY = "Write them as linear rows (indicators with a big M), or build the model in a tool that dcembed has a front end for."
+REMEDY = (
+    "Write it as linear rows, or build the model in a tool that dcembed has a front end for; gurobipy.read, for one, reads such a file."
+)
 LP = "Minimize\n obj: x + 2 y\nSubject To\n"
 
 
@@ -83,26 +85,21 @@ LP = "Minimize\n obj: x + 2 y\nSubject To\n"
     [
         ("a.txt", "", "{path} is not a model file by its name; accepted are .lp, .mps, .lp.gz, .mps.gz."),
         (
-            "a.lp",
-            f"{LP} c1: b = 1 -> x + y >= 1\nBinaries\n b\nEnd\n",
-            f"{{path}} has indicator constraints (->), which are not read from files. {REMEDY}",
-        ),
-        (
-            "a.mps",
-            f"{MPS}INDICATORS\n IF c1 b 1\nENDATA\n",
-            f"{{path}} has indicator constraints (section INDICATORS), which are not read from files. {REMEDY}",
-        ),
-        (
             "a.mps",
             f"{MPS}QCMATRIX c1\n x x 1\nENDATA\n",
-            f"{{path}} has quadratic constraints (section QCMATRIX), which are not read from files. {REMEDY}",
+            f"{{path}}, line 10: section QCMATRIX (quadratic constraints) is not read from files. {REMEDY}",
         ),
         (
             "a.mps",
             f"{MPS}SOS\n S1 SOS s 5\nENDATA\n",
-            f"{{path}} has special ordered sets (section SOS), which are not read from files. {REMEDY}",
+            f"{{path}}, line 10: section SOS (special ordered sets) is not read from files. {REMEDY}",
         ),
-        ("a.mps", MPS, "{path} ends before its ENDATA line; it is not complete."),
+        (
+            "a.mps",
+            f"{MPS}BOUNDS\n SC BND x 5\nENDATA\n",
+            f"{{path}}, line 11: 'SC BND x 5' is a bound of a semi-continuous column, which is not read from files. {REMEDY}",
+        ),
+        ("a.mps", MPS, "{path}, line 9: the file ends before its ENDATA line; it is not complete."),
         # HiGHS reads these without end.
         (
             "a.mps",
@@ -114,18 +111,18 @@ LP = "Minimize\n obj: x + 2 y\nSubject To\n"
             "ROWS\n N obj\nCOLUMNS\n x obj 1\n\n\ne 1.0\nENDATA\n",
             "{path}, line 7: 'e 1.0' is not complete; in COLUMNS a line has 3 words or more.",
         ),
-        ("a.mps", "hello\n", "{path} is not a readable LP or MPS file. HiGHS says: Parser error reading {path}."),
-        ("a.mps", "", "{path} is not a readable LP or MPS file. HiGHS says: Parser error reading {path}."),
-        ("a.lp", "hello\n", "{path} has no columns. Is it an LP or MPS file?"),
+        ("a.mps", "hello\n", "{path}: It is not a readable MPS file. HiGHS says: Parser error."),
+        ("a.mps", "", "{path}: It is not a readable MPS file. HiGHS says: Parser error."),
+        ("a.lp", "", "{path}: There are no columns. Is it an LP file?"),
         (
             "a.lp",
             f"{LP} c1: x + [ x^2 ] >= 1\nEnd\n",
-            "{path} is not a readable LP or MPS file. HiGHS says: Quadratic constraints not supported by HiGHS; Parser error reading {path}.",
+            f"{{path}}, line 4: row 'c1' has products of columns; a quadratic constraint is not read from files. {REMEDY}",
         ),
         (
             "a.lp",
             f"{LP} c1: x + y >= 1\nBounds\n y <= 9\nSemi-Continuous\n y\nEnd\n",
-            "{path}: column 'y' is semi-continuous or semi-integer. Write it with a binary column and two rows.",
+            f"{{path}}, line 8: section Semi-Continuous (semi-continuous columns) is not read from files. {REMEDY}",
         ),
         (
             "a.lp",
@@ -348,7 +345,7 @@ def test_a_start_that_is_wrong(qp, tmp_path):
     assert read_start(path, qp).tolist() == [0.5, 0, 0, 0, 0, 0]
 
 
-# Names that HiGHS does not take.
+# Names as other tools write them.
 
 
 def written_by_gurobi(path):
@@ -380,7 +377,8 @@ End
 def test_a_file_of_gurobi_keeps_its_names(tmp_path):
     program = read_host(written_by_gurobi(tmp_path / "a.lp"))
     names = list(program.column_names)
-    assert set(names) == {"y[a_b]", "e5", "a+b", "Constant", "x[1,2]", "x[-1,0]", "y[c-d]", "free", "1x", "st", "y[größe]"}
+    assert program.offset == 7
+    assert set(names) == {"y[a_b]", "e5", "a+b", "x[1,2]", "x[-1,0]", "y[c-d]", "free", "1x", "st", "y[größe]"}
     assert program.row_names == ("c[1,2]", "d_e", "R2")
     row = dict(zip(names, program.rows.toarray()[1].tolist(), strict=True))
     assert {name: value for name, value in row.items() if value} == {"y[c-d]": 1, "e5": 1, "a+b": 1, "free": 1, "1x": -1, "st": 1}
@@ -399,21 +397,6 @@ def test_brackets_of_names_and_of_quadratic_terms_are_told_apart(tmp_path, objec
     assert program.is_quadratic
 
 
-def test_what_gurobi_writes_is_read(tmp_path):
-    gurobipy = pytest.importorskip("gurobipy")
-    try:
-        model = gurobipy.Model(env=gurobipy.Env(params={"OutputFlag": 0}))
-    except gurobipy.GurobiError as error:
-        pytest.skip(str(error))
-    flow = model.addVars([(1, 2), (-1, 0)], name="flow", ub=3.0)
-    model.addConstr(flow[1, 2] + 2 * flow[-1, 0] >= 1, name="demand[a,b]")
-    model.setObjective(flow[1, 2] * flow[1, 2] + flow[-1, 0])
-    model.write(str(tmp_path / "a.lp"))
-    program = read_host(tmp_path / "a.lp")
-    assert set(program.column_names) == {"flow[1,2]", "flow[-1,0]"}
-    assert program.row_names == ("demand[a,b]",)
-
-
 def test_messages_and_solutions_have_the_names_of_the_file(tmp_path):
     (tmp_path / "a.lp").write_text(qp_lp().replace("x0", "x[0,0]").replace("x1", "x[0,1]").replace("total", "total[1]"))
     program = read_host(tmp_path / "a.lp")
@@ -427,7 +410,7 @@ def test_messages_and_solutions_have_the_names_of_the_file(tmp_path):
 
 def test_special_ordered_sets_are_refused_by_name(tmp_path):
     (tmp_path / "a.lp").write_text("Minimize\n obj: x + y\nSubject To\n c: x + y >= 1\nSOS\n s: S1 :: x:1 y:2\nEnd\n")
-    with pytest.raises(InputError, match=r"has special ordered sets \(section SOS\)"):
+    with pytest.raises(InputError, match=r"a\.lp, line 6: section SOS \(special ordered sets\)"):
         read_host(tmp_path / "a.lp")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import threading
 import time
 from types import SimpleNamespace
 
 import misbehaving
+import psutil
 import pytest
 
 from benchmarks.harness import process
@@ -69,11 +70,20 @@ def _is_alive(pid: int) -> bool:
     """Whether a process runs; it may take a moment to go, and stays as a shadow until someone has asked for its exit code."""
     for _ in range(50):
         try:
-            os.kill(pid, 0)
-            with open(f"/proc/{pid}/stat") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
-                    return False
-        except OSError:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return False
+        except psutil.NoSuchProcess:
             return False
         time.sleep(0.1)
     return True
+
+
+def test_a_process_that_has_only_just_begun_is_ended_too(monkeypatch):
+    """Before it leads a group of its own."""
+    begun = []
+    real = process._wait
+    monkeypatch.setattr(process, "_wait", lambda child, *rest: (begun.append(child.pid), real(child, *rest))[1])
+    stop = threading.Event()
+    stop.set()
+    assert run_apart(misbehaving.answer, 4, 60.0, stop).answer is None
+    assert not _is_alive(begun[0])
