@@ -187,8 +187,8 @@ axes.tick_params(length=0)
 plt.show()
 
 # %%
-# Profit by the price of each juice on the coast, in each of its places, as the pipeline predicts it. The plan does not sell every juice at the top of
-# its curve: the stock has to last for all cities.
+# Profit by the price of each juice on the coast, in each of its places, as the pipeline predicts it. One list of prices is too cheap for the coast,
+# and puts the juice into the window that gains least there.
 
 figure, panels = plt.subplots(1, len(JUICES), figsize=(12, 3.6), layout="constrained")
 for panel, juice in zip(panels, JUICES, strict=True):
