@@ -2,6 +2,9 @@
 
 Sphinx with MyST, since the pages are Markdown and the docstrings NumPy style: autodoc and napoleon read these from the objects themselves,
 with what they inherit. mkdocs, the other tool that one would pick, has had no release since 2024, and mkdocs-material is in maintenance.
+
+The scripts of gallery/ are run by sphinx-gallery, which makes pages of them with their output and pictures, in docs/gallery. A script that fails
+fails the build. One that has not changed since the last build is not run again; `-D sphinx_gallery_conf.run_stale_examples=True` runs all.
 """
 
 import sys
@@ -22,6 +25,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
     # Our own, beside this file.
     "site_docstrings",
     "site_links",
@@ -44,6 +48,20 @@ napoleon_attr_annotations = False
 default_role = "py:obj"
 add_module_names = False
 python_maximum_signature_line_length = 100
+
+# Gallery: every script of the folder is run, whatever its name. Pages say nothing of the machine and of the time that it took.
+sphinx_gallery_conf = {
+    "examples_dirs": "../gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "min_reported_time": float("inf"),
+    "write_computation_times": False,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "capture_repr": (),
+}
 
 html_theme = "furo"
 html_title = f"dcembed {release}"

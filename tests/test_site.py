@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import importlib
 import re
 import subprocess
@@ -22,11 +23,25 @@ from page_code import find_blocks, run_blocks, says_the_same
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+SCRIPTS = sorted((ROOT / "gallery").glob("*.py"))
+# This page, and those that it lists, are made of them when the site is built.
+GALLERY = "gallery/index"
 # tests/test_examples.py and tests/test_coming_from.py run these.
 RUN_ELSEWHERE = (DOCS / "bounds.md", DOCS / "again_and_again.md", *(DOCS / "coming_from").glob("*.md"))
 WITH_OUTPUT = [page for page in PAGES if page not in RUN_ELSEWHERE and any(block.shown for block in find_blocks(page.read_text()))]
 FRONT_ENDS = ("pyomo", "omlt", "cvxpy", "gurobipy", "pyscipopt", "linopy")
-BUILT_WITH = ("sphinx", "furo", "myst_parser", "sphinx_copybutton", *FRONT_ENDS)
+BUILT_WITH = (
+    "sphinx",
+    "furo",
+    "myst_parser",
+    "sphinx_copybutton",
+    "sphinx_gallery",
+    "matplotlib",
+    "pandas",
+    "sklearn",
+    "torch",
+    *FRONT_ENDS,
+)
 
 
 def missing_packages(names):
@@ -64,13 +79,15 @@ def test_a_page_that_shows_something_else_is_found_out():
 
 def listed_below(name):
     """The pages in the tables of contents of a page, and in those of these pages."""
+    if name == GALLERY:
+        return []
     tables = re.findall(r"^```\{toctree\}\n(?::[^\n]*\n)*\n(.*?)^```$", (DOCS / f"{name}.md").read_text(), re.DOTALL | re.MULTILINE)
     listed = [str((DOCS / name).parent.relative_to(DOCS) / entry) for table in tables for entry in table.split()]
     return listed + [page for entry in listed for page in listed_below(entry)]
 
 
 def test_every_page_is_in_a_table_of_contents_once():
-    assert sorted(["index", *listed_below("index")]) == sorted(str(page.relative_to(DOCS).with_suffix("")) for page in PAGES)
+    assert sorted(["index", *listed_below("index")]) == sorted([GALLERY, *(str(page.relative_to(DOCS).with_suffix("")) for page in PAGES)])
 
 
 def test_every_table_of_the_race_is_on_its_page():
@@ -121,8 +138,10 @@ def site(tmp_path_factory):
     if missing:
         pytest.skip(f'building the site needs {", ".join(missing)}: pip install ".[docs]"')
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(folder / "read"), str(DOCS), str(folder / "site")]
-    build = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+    # Scripts of the gallery are run also where their pages are there from an earlier build: the package has changed since.
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-D", "sphinx_gallery_conf.run_stale_examples=True"]
+    command += ["-d", str(folder / "read"), str(DOCS), str(folder / "site")]
+    build = subprocess.run(command, capture_output=True, text=True, timeout=850, cwd=ROOT)
     assert build.returncode == 0, build.stderr
     return folder / "site"
 
@@ -137,6 +156,41 @@ def test_links_to_files_elsewhere_lead_to_their_pages_or_are_downloads(site):
     assert re.search(r'href="_downloads/\w+/mpc.py"', page)
     assert 'href="many_machines.html"' in (site / "changelog.html").read_text()
     assert len(list((site / "_images").glob("*.png"))) >= 3
+
+
+def test_links_to_scripts_of_the_gallery_lead_to_their_pages(site):
+    assert 'href="gallery/heat_pump.html"' in (site / "pyomo.html").read_text()
+    assert '<a class="reference internal" href="gallery/index.html">' in (site / "index.html").read_text().partition("you want to")[2]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_of_the_gallery_has_a_page_with_its_output_and_pictures(script, site):
+    page = (site / "gallery" / f"{script.stem}.html").read_text()
+    pictures = set(re.findall(rf'src="\.\./_images/(sphx_glr_{script.stem}_\d+\.png)"', page))
+    assert pictures
+    assert all((site / "_images" / picture).stat().st_size > 5_000 for picture in pictures)
+    printed = html.unescape(re.sub(r"<[^>]+>", "", "\n".join(re.findall(r'<div class="sphx-glr-script-out.*?</pre>', page, re.DOTALL))))
+    assert re.search(r"^Status +(?:OPTIMAL|LOCALLY_SOLVED|TIME_LIMIT)$", printed, re.MULTILINE)
+    assert re.search(r"^Point +.*\(feasible, tolerance", printed, re.MULTILINE)
+    assert "NOT feasible" not in printed
+    assert "Total running time" not in page
+    for kind in ("py", "ipynb"):
+        assert re.search(rf'href="\.\./_downloads/\w+/{script.stem}\.{kind}"', page)
+
+
+def test_a_script_that_fails_fails_the_build(tmp_path):
+    pytest.importorskip("sphinx_gallery")
+    for folder in ("docs", "gallery"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "gallery" / "GALLERY_HEADER.rst").write_text("Gallery\n=======\n")
+    (tmp_path / "gallery" / "broken.py").write_text('"""\nBroken\n======\n\nText.\n"""\n\nraise ValueError("the plan is wrong")\n')
+    (tmp_path / "docs" / "index.rst").write_text("Index\n=====\n\n.. toctree::\n\n   gallery/index\n")
+    settings = re.search(r"^sphinx_gallery_conf = \{.*?^\}$", (DOCS / "conf.py").read_text(), re.DOTALL | re.MULTILINE)
+    (tmp_path / "docs" / "conf.py").write_text(f'extensions = ["sphinx_gallery.gen_gallery"]\n{settings[0]}\n')
+    command = [sys.executable, "-m", "sphinx", "-q", str(tmp_path / "docs"), str(tmp_path / "site")]
+    build = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert build.returncode != 0
+    assert "the plan is wrong" in build.stderr
 
 
 @pytest.mark.parametrize("module", ["dcembed", *(f"dcembed.{name}" for name in FRONT_ENDS)])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import dcembed
-from dcembed import ConeConstraint, Embedding, Program, QuadraticConstraint, Status, build_mlp
+from dcembed import ConeConstraint, Embedding, Indicator, Program, QuadraticConstraint, Status, build_mlp
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import measure_point
@@ -315,3 +315,23 @@ def test_a_start_outside_of_the_host_comes_inside_whatever_its_merit_says():
         solution, penalty = Solution(SolveStatus.OPTIMAL, inside.w), Penalty(1.0, 10.0, 1e6)
         tried = Tried(solution, inside, penalty, promise=1.0, improvement=-5.0, state=state, model=None)
         assert loop._advance(tried, inside).point is reached
+
+
+def test_an_equality_whose_switch_is_off_is_no_row_at_all():
+    """Two units of which one is enough: while a unit runs its heat is predicted, otherwise there is none. Columns: x0 x1 h0 h1 z0 z1 y0 y1."""
+    network = build_mlp([[[1.0], [1.0]], [[2.0, -1.0]]], [[0.0, -1.0], None])
+    unit = np.eye(8)
+    predicted = [Indicator(4 + i, 1, unit[2 + i] - unit[6 + i], lb=0.0, ub=0.0) for i in range(2)]
+    rests = [Indicator(4 + i, 0, unit[2 + i], lb=0.0, ub=0.0) for i in range(2)]
+    program = Program(
+        cost=[1.0, 1.1, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0],
+        rows=[unit[2] + unit[3]],
+        row_lb=1.5,
+        lb=[0.0] * 6 + [-np.inf] * 2,
+        ub=[3.0, 3.0, 9.0, 9.0, 1.0, 1.0] + [np.inf] * 2,
+        integer=[4, 5],
+        indicators=[*predicted, *rests],
+    )
+    result = run(program, [Embedding(network, [i], [6 + i]) for i in range(2)])
+    assert result.objective == pytest.approx(1.75, abs=1e-4)
+    assert [note for note in result.notes if "refused" in note] == []

@@ -39,11 +39,14 @@ def uses_slack(problem: Problem, solution: Solution) -> bool:
 
 
 def _sides(problem: Problem, model: TangentModel) -> Sides:
-    """The equalities whose tangents are two sides of one row; without slack they can be written so."""
+    """The equalities whose tangents are two sides of one row; without slack they can be written so.
+
+    Where a switch is off, neither side is there.
+    """
     restrictions = problem.embedded.restrictions
     upper, lower = restrictions.sides
     rhs = restrictions.rhs - model.current.constant[1:]
-    fits = np.abs(rhs[upper] + rhs[lower]) <= ROUNDING * (1.0 + np.abs(rhs[upper]))
+    fits = np.isfinite(rhs[upper]) & (np.abs(rhs[upper] + rhs[lower]) <= ROUNDING * (1.0 + np.abs(rhs[upper])))
     return upper[fits], lower[fits]
 
 
