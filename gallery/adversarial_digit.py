@@ -80,7 +80,7 @@ def smallest_change(rival, **options):
     radius = cp.Variable()
     rows = [cp.abs(x - clean) <= radius, x >= 0, x <= 1, radius <= 0.5, score[rival] >= score[digit] + 0.01]
     problem = cp.Problem(cp.Minimize(radius), rows)
-    problem.solve(method="dcembed", time_limit=60, **options)
+    problem.solve(method="dcembed", time_limit=120, **options)
     return problem.value, x.value
 
 
@@ -156,7 +156,7 @@ SAFE = 0.07
 answers = []
 for rival in others:
     problem = cp.Problem(cp.Minimize(0), [cp.abs(x - clean) <= SAFE, x >= 0, x <= 1, score[rival] >= score[digit]])
-    problem.solve(method="dcembed", prove=True, max_starts=1, time_limit=60)
+    problem.solve(method="dcembed", prove=True, max_starts=1, time_limit=120)
     answers.append(problem.status)
 print(f"Within {SAFE}, by rival: {', '.join(f'{rival} {answer}' for rival, answer in zip(others, answers, strict=True))}")
 assert set(answers) == {"infeasible"}
