@@ -38,4 +38,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("include-read", read_from_its_folder)
     app.add_post_transform(LinksToIncludedFiles)
+    app.setup_extension("site_formulas")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
