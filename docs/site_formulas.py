@@ -4,12 +4,16 @@ The other way, MathJax, is a script that a page loads from another server: witho
 translates LaTeX to MathML. A command that it does not know is a warning, and so an error of `make docs`.
 """
 
+import re
+
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
+
+FIRST_CELL = re.compile(r'(<mtr>\s*)<mtd style="text-align: left">')
 
 logger = logging.getLogger(__name__)
 
@@ -28,10 +32,18 @@ def write_block(translator: HTML5Translator, node: nodes.math_block) -> None:
 
 def _translate(node: nodes.Element, *, as_block: bool) -> str:
     try:
-        return tex2mathml(node.astext(), as_block=as_block)
+        return _align(tex2mathml(node.astext(), as_block=as_block))
     except MathError as error:
         logger.warning("formula that docutils cannot translate to MathML: %s", error, location=node)
         return f"<code>{node.astext()}</code>"
+
+
+def _align(formula: str) -> str:
+    """Lines of a formula that is aligned at `&`: what comes before it is right-aligned, what follows left-aligned."""
+    if "ams-align" not in formula:
+        return formula
+    left = formula.replace("<mtd>", '<mtd style="text-align: left">')
+    return FIRST_CELL.sub(r'\1<mtd style="text-align: right">', left)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,7 +108,7 @@ def predictors(tmp_path_factory):
         from sklearn.preprocessing import StandardScaler
 
         x = rng.normal(size=(60, 2))
-        regressor = MLPRegressor((3,), solver="lbfgs", random_state=0).fit(x, x.sum(axis=1))
+        regressor = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", random_state=0).fit(x, x.sum(axis=1))
         made["scikit-learn"] = make_pipeline(StandardScaler().fit(x), regressor)
         made["classes of a classifier"] = LogisticRegression().fit(x, x[:, 0] > 0)
     return made

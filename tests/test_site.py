@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import dcembed
+from browser import check_site, find_browser
 from dcembed.options import SEARCHES
 from dcembed.run.table import COLUMNS_WITH_BOUNDS, titles
-from browser import check_site, find_browser
 from html_links import find_broken_links
 from page_code import Block, count_python, find_blocks, run_blocks, says_the_same
 
