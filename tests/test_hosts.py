@@ -157,6 +157,9 @@ def pyomo_parts():
     def sos(m):
         m.sos = pyo.SOSConstraint(var=m.x, sos=2)
 
+    def curve(m):
+        m.curve = pyo.Piecewise(m.x[1], m.x[0], pw_pts=[-1, 0, 1], f_rule=[0, 1, 0], pw_constr_type="EQ", pw_repn="INC")
+
     def row(expression):
         return lambda m: setattr(m, "row", pyo.Constraint(expr=expression(m)))
 
@@ -176,6 +179,7 @@ def pyomo_parts():
         "SOS": lambda: extract(add=sos),
         "logic (and, or)": lambda: extract(add=logic),
         "maximum, absolute value": lambda: extract(add=row(lambda m: abs(m.x[0]) >= 0.5)),
+        "piecewise linear curve": lambda: extract(add=curve),
         "other nonlinear functions": lambda: extract(add=row(lambda m: pyo.exp(m.x[0]) <= 2)),
     }
 
@@ -283,6 +287,11 @@ def linopy_parts():
         "convex quadratic objective": lambda: extract(cost=lambda x: x * x),
         "quadratic objective that is not convex": lambda: extract(cost=lambda x: -1 * x * x),
         "row behind a binary": lambda: extract(lambda m, x, z, y: m.add_indicator_constraints(z, 1, y, "<=", 1)),
+        "piecewise linear curve": lambda: extract(
+            lambda m, x, z, y: m.add_piecewise_formulation(
+                (x.sel(feature=0), [0, 0.5, 1]), (m.add_variables(lower=0, upper=1, name="t"), [0, 1, 0])
+            )
+        ),
         "SOS": lambda: extract(lambda m, x, z, y: m.add_sos_constraints(x, sos_type=2, sos_dim="feature")),
         "semi-continuous variables": lambda: extract(lambda m, x, z, y: m.add_variables(semi_continuous=True, lower=1, upper=3, name="s")),
     }
@@ -338,6 +347,7 @@ PARTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:piecewise")
 @pytest.mark.parametrize("host", HOSTS)
 def test_what_a_model_may_have_is_what_the_page_says(host, tmp_path):
     require(host)
