@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint types doctest docs dist bare bare-built release-check venv clean
+.PHONY: demo test bench lint types doctest docs browser dist bare bare-built release-check venv clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/reactor.py
@@ -34,6 +34,10 @@ doctest: $(VENV)/.test
 # The site of the documentation, to be opened at build/docs/index.html. A warning is an error, and all of them are shown.
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going docs build/docs
+
+# The built site in headless Chromium, which the system has to have (apt-get install chromium chromium-driver); pictures of the main pages are in build/pictures.
+browser: $(VENV)/.test docs
+	$(BIN)/python tests/browser.py build/docs --pictures build/pictures
 
 dist: $(VENV)/.dist
 	rm -rf dist build

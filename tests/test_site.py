@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 import dcembed
+from browser import check_site, find_browser
 from dcembed.options import SEARCHES
 from dcembed.run.table import COLUMNS_WITH_BOUNDS, titles
 from html_links import find_broken_links
-from page_code import find_blocks, run_blocks, says_the_same
+from page_code import Block, count_python, find_blocks, run_blocks, says_the_same
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -26,9 +27,19 @@ PAGES = sorted(DOCS.rglob("*.md"))
 SCRIPTS = sorted((ROOT / "gallery").glob("*.py"))
 # This page, and those that it lists, are made of them when the site is built.
 GALLERY = "gallery/index"
-# tests/test_examples.py and tests/test_coming_from.py run these.
-RUN_ELSEWHERE = (DOCS / "bounds.md", DOCS / "again_and_again.md", *(DOCS / "coming_from").glob("*.md"))
-WITH_OUTPUT = [page for page in PAGES if page not in RUN_ELSEWHERE and any(block.shown for block in find_blocks(page.read_text()))]
+# Whatever a reader may type in: the pages of the site, and those that they include.
+READ = [*PAGES, *sorted(ROOT.glob("*.md")), ROOT / "benchmarks" / "README.md"]
+# The scripts of these pages are files beside them, which tests/test_coming_from.py runs.
+WITH_SCRIPTS = sorted(path for path in (DOCS / "coming_from").glob("*.md") if path.stem != "index")
+WITH_CODE = [page for page in READ if page not in WITH_SCRIPTS and find_blocks(page.read_text())]
+# Blocks that nothing runs; a page gives the reason.
+NOT_RUN = {
+    "docs/many_machines.md: needs a cluster with SLURM",
+    "docs/many_machines.md: needs a Kubernetes cluster",
+    "docs/many_machines.md: is started by mpiexec; tests/crew runs it so",
+}
+FRAMEWORKS = ("pytorch", "onnx", "keras", "scikit_learn")
+HOSTS = ("pyomo", "cvxpy", "gurobipy", "pyscipopt", "linopy")
 FRONT_ENDS = ("pyomo", "omlt", "cvxpy", "gurobipy", "pyscipopt", "linopy")
 BUILT_WITH = (
     "sphinx",
@@ -55,9 +66,13 @@ def imported(code):
     return {name.partition(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("page", WITH_OUTPUT, ids=lambda page: page.stem)
-def test_the_code_of_a_page_prints_what_is_shown(page, tmp_path):
-    blocks = find_blocks(page.read_text())
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path):
+    blocks = [block for block in find_blocks(page.read_text()) if block.not_run is None]
     missing = missing_packages(sorted(set().union(*(imported(block.code) for block in blocks if block.language == "python"))))
     if missing:
         pytest.skip(f"the code of {page.name} needs {', '.join(missing)}")
@@ -65,8 +80,33 @@ def test_the_code_of_a_page_prints_what_is_shown(page, tmp_path):
         assert block.shown is None or says_the_same(printed, block.shown), f"{block.code}\nprints\n{printed}"
 
 
+@pytest.mark.parametrize("page", READ, ids=name_of)
+def test_no_python_of_a_page_escapes(page):
+    """It is run by the test above, is a file that tests/test_coming_from.py runs, or has a reason that is listed here."""
+    text = page.read_text()
+    blocks = [block for block in find_blocks(text) if block.language == "python"]
+    assert count_python(text) == len(blocks)
+    if page in WITH_SCRIPTS:
+        assert all(block.code in {script.read_text() for script in page.parent.glob(f"{page.stem}_*.py")} for block in blocks)
+
+
+def test_the_blocks_that_nothing_runs_are_few_and_say_why():
+    reasons = [f"{name_of(page)}: {block.not_run}" for page in READ for block in find_blocks(page.read_text()) if block.not_run]
+    assert len(reasons) == len(NOT_RUN)
+    assert set(reasons) == NOT_RUN
+
+
 def test_the_pages_that_teach_show_what_their_code_prints():
-    assert {"index", "start", "on_off", "reading", "tuning"} <= {page.stem for page in WITH_OUTPUT}
+    showing = {page.stem for page in WITH_CODE if any(block.shown for block in find_blocks(page.read_text()))}
+    assert {"README", "index", "start", "on_off", "reading", "tuning", "bounds", "saving", *FRAMEWORKS, *HOSTS} <= showing
+
+
+def test_code_that_hides_from_the_test_is_counted():
+    page = "<!--\n```python\nx = 1\n```\n-->\n<!-- not run: needs a moon -->\n```python\ny = 2\n```\n\n```text\n2\n```\n"
+    assert find_blocks(page) == [Block("python", "x = 1\n", None), Block("python", "y = 2\n", "2\n", "needs a moon")]
+    assert count_python(page) == 2
+    for other in ("~~~python\n", "   ```python\n", "```{code-block} python\n", "```py\n", "````python title\n", "> ```python\n"):
+        assert count_python(other + "z = 3\n") == 1
 
 
 def test_a_page_that_shows_something_else_is_found_out():
@@ -213,3 +253,36 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path):
         '<a href="other.html#there"></a><a href="gone.html"></a><img src="gone.png">'
     )
     assert find_broken_links(tmp_path) == ["page.html: other.html#there", "page.html: gone.html", "page.html: gone.png"]
+
+
+# In a browser
+
+
+@pytest.fixture
+def chromium():
+    if find_spec("selenium") is None:
+        pytest.skip("selenium is not installed")
+    if find_browser() is None:
+        pytest.skip("there is no Chromium with its driver: apt-get install chromium chromium-driver")
+
+
+def test_pages_open_in_a_browser_without_an_error(site, chromium):
+    """`make browser` opens all of them."""
+    assert check_site(site, ["index", "theory", "hosts"]) == []
+
+
+def test_a_page_that_is_broken_is_found_by_the_browser(tmp_path, chromium):
+    (tmp_path / "page.html").write_text(
+        '<!doctype html><meta name="viewport" content="width=device-width"><img src="gone.png"><div class="math">\\sum x</div>'
+        '<div style="width: 600px">wide</div><script>console.error("oh")</script><script src="http://127.0.0.1:9/other.js"></script>'
+    )
+    found = "\n".join(check_site(tmp_path, ["page"]))
+    for problem in (
+        'console: .*"oh"',
+        "404: .*gone.png",
+        "does not show: .*gone.png",
+        "asks another server: .*other.js",
+        r"not rendered: \\sum x",
+    ):
+        assert re.search(rf"^page \(desktop\): .*{problem}", found, re.MULTILINE), found
+    assert re.search(r"^page \(phone\): 2\d\d pixels wider", found, re.MULTILINE), found
