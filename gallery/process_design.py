@@ -129,7 +129,7 @@ m.boiler = pyo.Constraint(expr=heat + m.heat_correction <= BOILER)
 m.cost = pyo.Objective(expr=STEAM * heat + STAGE * m.design["stages"] + VOLUME * volume)
 
 solver = pyo.SolverFactory("dcembed")
-solver.solve(m, prove="auto", time_limit=120, tee=True)
+solver.solve(m, prove="auto", max_starts=2, time_limit=120, tee=True)
 result = solver.result
 answer = np.array([[m.design[name].value for name in NAMES]])
 print(f"{result.status.name}: {result.objective:.2f} euro an hour, no design below {result.bound:.2f}, gap {result.gap:.3%}")
@@ -177,7 +177,7 @@ show("best of a million designs", *best_simulated(sample_designs(2**20, seed=2))
 
 miss = (simulate(answer) - predicted)[0]
 m.purity_correction.value, m.heat_correction.value = miss[0], miss[1]
-solver.solve(m, prove="auto", time_limit=120)
+solver.solve(m, prove="auto", max_starts=2, time_limit=120)
 corrected = np.array([[m.design[name].value for name in NAMES]])
 show("corrected, by dcembed", corrected, np.array([[purity.value, heat.value, volume.value]]))
 show("corrected, by simulation", corrected, simulate(corrected))
