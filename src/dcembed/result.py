@@ -419,15 +419,15 @@ def show_violation(violation: float) -> str:
     return "<1e-9" if 0.0 < violation < NOISE else f"{violation:.2g}"
 
 
-def show_count(number: int, thing: str) -> str:
+def show_count(number: int, thing: str, things: str = "") -> str:
     """So many things, or one.
 
     Examples
     --------
-    >>> show_count(1, "row"), show_count(2_000, "row")
-    ('1 row', '2,000 rows')
+    >>> show_count(1, "row"), show_count(2_000, "row"), show_count(3, "box", "boxes")
+    ('1 row', '2,000 rows', '3 boxes')
     """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def build_result(

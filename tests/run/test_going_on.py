@@ -150,6 +150,18 @@ def test_the_bound_of_another_problem_is_not_taken_up_and_that_is_said():
     assert again.notes == ("The result to go on from is about another problem: its point is a start, its bound is not taken up.",)
 
 
+def test_a_search_is_over_when_a_start_comes_to_a_bound_that_is_known():
+    # Two hats: the first start, in the lower one, ends there.
+    hats = dcembed.build_mlp([[[1.0]] * 6, [[1.0, -2.0, 1.0, 2.0, -4.0, 2.0]]], [[0.0, -1.0, -2.0, -4.0, -5.0, -6.0], None])
+    program, embedding = Program(cost=[0.0, 1.0], lb=[0.0, -9.0], ub=[7.0, 9.0], maximize=True), Embedding(hats, [0], [1])
+    low = dcembed.solve(program, embedding, start=[1.0, 1.0], options=quiet(max_starts=1))
+    assert low.objective == pytest.approx(1.0)
+    known = dataclasses.replace(low, bound=2.0)
+    found = dcembed.solve(program, embedding, start=known, options=quiet(search="until-limit", time_limit=30, max_starts=None))
+    assert (found.status, found.objective) == (Status.OPTIMAL, pytest.approx(2.0))
+    assert found.reason.startswith("the bound is reached after ")
+
+
 def test_what_the_statuses_advise_works():
     assert "start=result." in Status.TIME_LIMIT.help
     assert "start=result." in Status.ITERATION_LIMIT.help

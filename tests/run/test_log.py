@@ -161,6 +161,14 @@ def test_no_line_has_more_than_79_columns(columns):
     assert row.index("*") == titles(columns).index("at work") - 2
 
 
+def test_words_that_do_not_fit_end_with_a_whole_one():
+    room = WIDTH - len(line(COLUMNS_WITH_BOUNDS, dict.fromkeys(COLUMNS_WITH_BOUNDS, "x"), "-")) + 1
+    ends = {"bound, relaxation of the host": "bound", "solving the master problem": "solving the", "x" * 40: "x" * room, "1 box": "1 box"}
+    for words, end in ends.items():
+        row = line(COLUMNS_WITH_BOUNDS, dict.fromkeys(COLUMNS_WITH_BOUNDS, "-"), words)
+        assert row.endswith(f"-   {end}")
+
+
 def test_headers_notes_and_summaries_are_folded(capsys):
     program, embedding = small_problem()
     dcembed.solve(program, embedding, options=quiet(verbose=True, max_starts=1, threads=2, solver="highs", prove="auto"))

@@ -19,6 +19,7 @@ from dcembed.bounds.tree import Branching, branch
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.points import evaluation_cost
 from dcembed.program.tightening import Box
+from dcembed.result import show_count
 from dcembed.run.clock import Clock, RunEnded
 from dcembed.run.host import open_host
 from dcembed.run.journal import Journal
@@ -136,7 +137,7 @@ def _branch(here: Branching, boxes: Iterator[tuple[int, float]], clock: Clock) -
     """Split boxes until the gap is closed or the clock says that it is enough."""
     while not here.journal.is_closed and clock.ended() is None and (found := next(boxes, None)) is not None:
         number, bound = found
-        _write(here.journal, bound, f"{number} boxes")
+        _write(here.journal, bound, show_count(number, "box", "boxes"))
 
 
 def _best(journal: Journal) -> Array | None:

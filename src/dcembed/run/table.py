@@ -37,9 +37,17 @@ def titles(columns: dict[str, int]) -> str:
 
 
 def line(columns: dict[str, int], cells: dict[str, str], words: str, is_new: bool = False) -> str:
-    """A line, marked where it has a better point; a cell that is not given stays empty, and words end where the line does."""
+    """A line, marked where it has a better point; a cell that is not given stays empty, and of the words there are as many as fit."""
     row = " ".join(f"{cells.get(title, ''):>{width}}" for title, width in columns.items()) + (" * " if is_new else "   ")
-    return f"{row}{words[: max(0, WIDTH - len(row))]}".rstrip()
+    return f"{row}{_fit(words, WIDTH - len(row))}".rstrip()
+
+
+def _fit(words: str, room: int) -> str:
+    """As many whole words as there is room for; of one that is longer than that its beginning."""
+    if len(words) <= room:
+        return words
+    begun = words[: max(0, room + 1)].rpartition(" ")[0].rstrip(" ,:")
+    return begun or words[: max(0, room)]
 
 
 def show_seconds(seconds: float) -> str:

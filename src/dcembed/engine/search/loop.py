@@ -13,6 +13,7 @@ from dcembed.engine.search.orders import Order
 from dcembed.engine.search.progress import Progress
 from dcembed.engine.search.turns import next_turn, taking_up
 from dcembed.engine.search.under_way import UnderWay
+from dcembed.result import show_count
 from dcembed.run.journal import Journal
 
 # Where a bound is asked for, it is tried to close the gap after so many starts.
@@ -22,7 +23,7 @@ ATTEMPTED = 2
 def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | None = None) -> Ending:
     """Run from start after start until one of the endings is reached.
 
-    `attempt` tries to prove that the best point is optimal; where that is so, the search is over.
+    `attempt` tries to prove that the best point is optimal. Where that is so, then or after a later start, the search is over.
     """
     with open_search(problem, journal) as here:
         progress, under_way = Progress(problem.options.max_iterations, chooser=choose_among(here)), UnderWay(here.shared, journal)
@@ -30,8 +31,8 @@ def search(problem: Problem, journal: Journal, attempt: Callable[[], None] | Non
         while True:
             if attempt is not None and len(progress.outcomes) == ATTEMPTED and progress.num_others:
                 attempt()
-                if journal.is_closed:
-                    return Ending(progress.status, f"the bound is reached after {len(progress.outcomes)} starts", is_final=True)
+            if journal.is_closed and progress.outcomes:
+                return Ending(progress.status, f"the bound is reached after {show_count(len(progress.outcomes), 'start')}", is_final=True)
             ending = find_ending(problem.options, progress, here.num_first, problem.box, journal.clock)
             if ending is not None:
                 progress, under_way = progress.without_others(), under_way.given_up()
