@@ -33,7 +33,7 @@ doctest: $(VENV)/.test
 
 # The site of the documentation, to be opened at build/docs/index.html. A warning is an error, and all of them are shown.
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going docs build/docs
+	$(BIN)/python -m sphinx -W --keep-going docs build/docs
 
 dist: $(VENV)/.dist
 	rm -rf dist build
