@@ -33,7 +33,7 @@ doctest: $(VENV)/.test
 
 # The site of the documentation, to be opened at build/docs/index.html. A warning is an error, and all of them are shown.
 docs: $(VENV)/.docs
-	$(BIN)/sphinx-build -W --keep-going docs build/docs
+	$(BIN)/python -m sphinx -W --keep-going docs build/docs
 
 # The built site in headless Chromium, which the system has to have (apt-get install chromium chromium-driver); pictures of the main pages are in build/pictures.
 browser: $(VENV)/.test docs

@@ -52,7 +52,9 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the command with those of all commands below it."""
     parser = Parser("dcembed", "Trained neural networks inside optimization models.", EXAMPLES, "dcembed COMMAND ...")
     parser.add_argument("--version", action="version", version=f"dcembed {__version__}", help="say the version")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Parser)
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Parser, prog="dcembed"
+    )
     solve.add_command(commands)
     info.add_command(commands)
     doctor.add_command(commands)

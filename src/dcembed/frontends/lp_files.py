@@ -145,7 +145,7 @@ def read_lp(text: str) -> Program:
     --------
     >>> program = read_lp("Minimize\n obj: x[1] + 2 y\nSubject To\n only: b = 1 -> x[1] - y >= 1\nBinaries\n b\nEnd")
     >>> program
-    Program(3 columns, 0 rows, 1 indicator, 1 integer)
+    Program(3 columns, 0 rows, 1 integer, 1 indicator)
     >>> program.column_names
     ('x[1]', 'y', 'b')
     """
