@@ -14,12 +14,12 @@ not what the handlers say).
 
 | | how to load |
 | --- | --- |
-| PyTorch, live | `load_network(module)`, with `input_shape=(3, 32, 32)` where the layers do not tell it. The module is run on one point and what it does is read; what that cannot follow is tried by torch.export. |
+| [PyTorch](pytorch.md), live | `load_network(module)`, with `input_shape=(3, 32, 32)` where the layers do not tell it. The module is run on one point and what it does is read; what that cannot follow is tried by torch.export. |
 | torch.export, .pt2 | `load_network(torch.export.export(module, (x,)))`, `load_network("net.pt2")` |
 | TorchScript | `load_network(torch.jit.trace(module, x))`, `load_network("net.pt")`; of a file the code is read as text and the tensors as numbers, and nothing but operators of torch that compute is called |
-| ONNX | `load_network("net.onnx")`, `.onnx.gz`, or a ModelProto; opsets 1 to 24 |
-| Keras 3 | `load_network(model)`, `load_network("net.keras")`, `.h5`; files are read without running code |
-| scikit-learn | `load_network(pipeline)`, [with its own page](scikit_learn.md) |
+| [ONNX](onnx.md) | `load_network("net.onnx")`, `.onnx.gz`, or a ModelProto; opsets 1 to 24 |
+| [Keras](keras.md) 3 | `load_network(model)`, `load_network("net.keras")`, `.h5`; files are read without running code |
+| [scikit-learn](scikit_learn.md) | `load_network(pipeline)` |
 | files of weights | `load_network("net.safetensors", architecture="tanh")`, `.npz` with W1, b1, W2, b2, ..., `.nnet`; `dcembed.save_network(network, "net.npz")` keeps all that any network here has |
 
 Of several inputs or outputs all are taken, flattened, one after the other; `inputs=["x", "u"]` chooses and orders them, `inputs={"x": None, "season": 3.0}`
