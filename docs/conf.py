@@ -23,11 +23,11 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     # Our own, beside this file.
     "site_docstrings",
+    "site_formulas",
     "site_links",
 ]
 

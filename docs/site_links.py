@@ -57,5 +57,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("include-read", read_from_its_folder)
     app.add_post_transform(LinksToIncludedFiles)
     app.add_post_transform(LinksToTheGallery)
-    app.setup_extension("site_formulas")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
