@@ -28,7 +28,7 @@ examples, in the folder of the repository:
       --inputs temperature time feed charges --outputs margin impurity
   dcembed solve examples/two_reactors.lp --time-limit 5 --quiet \\
       --embeddings examples/two_reactors.toml
-exit code: 0 a feasible point was found, 1 none was found, 2 bad input
+exit codes: 0 a feasible point, 1 none was found, 2 bad input or unwritable file
 """
 
 
