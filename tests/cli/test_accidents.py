@@ -110,14 +110,14 @@ def test_a_solution_is_whole_or_as_it_was(folder, monkeypatch, capsys):
 def test_a_run_that_fails_with_a_result_leaves_the_solution(folder, monkeypatch):
     from dcembed.engine import solve as module
 
-    solve = module.solve
+    solve = module.solve_for
 
     def fail(*arguments):
         error = RuntimeError("a mistake of our own")
         error.result = solve(*arguments)
         raise error
 
-    monkeypatch.setattr(module, "solve", fail)
+    monkeypatch.setattr(module, "solve_for", fail)
     with pytest.raises(RuntimeError, match="a mistake of our own"):
         main([*ONE_START, "--quiet", "--solution", "a.json"])
     assert saved_objective(folder / "a.json") == pytest.approx(0.309118977, abs=1e-3)

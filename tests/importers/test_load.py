@@ -6,6 +6,7 @@ import builtins
 import itertools
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -45,6 +46,18 @@ def test_every_importer_checks(name, monkeypatch):
     monkeypatch.setattr(NetworkBuilder, "finish", lambda self, output: shift(self, self.shift(output, 1e-3)))
     with pytest.raises(ImportMismatchError):
         load_network(MODELS[name][0])
+
+
+def test_a_zip_file_of_a_version_that_nobody_knows_is_refused_in_a_line(tmp_path):
+    path = tmp_path / "net.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("net/data.pkl", b"")
+    content = bytearray(path.read_bytes())
+    # The version that is needed to extract it, in the directory at its end.
+    content[content.rindex(b"PK\x01\x02") + 6] = 148
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"net\.pt"):
+        load_network(path)
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".pkl", ".pickle", ".joblib", ".ckpt", ".bin", ".PT"])

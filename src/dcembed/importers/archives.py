@@ -97,7 +97,8 @@ def holds_script(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             members = strip_folder(dict.fromkeys(archive.namelist()))
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        # The last of these is what zipfile says of a version that it does not know.
         return False
     return "data.pkl" in members and "constants.pkl" in members and any(name.startswith("code/") for name in members)
 
