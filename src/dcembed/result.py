@@ -44,8 +44,8 @@ class Status(Enum):
     """
 
     OPTIMAL = (
-        "The point is feasible, and a certified bound proves that no feasible point is better by more than {gap_tol}; from an exact baseline: "
-        "by more than the gap at which its solver stopped. The gap is in result.gap."
+        "The point is feasible, and a certified bound proves that no feasible point is better by more than {gap_tol} (of an exact baseline it is "
+        "the word of its solver that does)."
     )
     LOCALLY_SOLVED = (
         "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; "
@@ -63,7 +63,10 @@ class Status(Enum):
         "No point satisfies all constraints: a certified bound proves it, or, from an exact baseline, its solver found the exact encoding of the "
         "networks infeasible, to its tolerances."
     )
-    HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
+    HOST_INFEASIBLE = (
+        "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds; those that are "
+        "violated at the point that is nearest to feasible, {nearest}, are a place to begin."
+    )
     UNBOUNDED = "The objective is unbounded in a subproblem. Bound the columns, above all those the network's inputs depend on."
     NUMERICAL_ERROR = (
         "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "
@@ -82,6 +85,22 @@ class Status(Enum):
     def help_in(self, words: Words) -> str:
         """The same in the words of the tool in use."""
         return words.fill_in(self.value)
+
+
+# What is said where a run was ended before it had a feasible point, and where a local solution has its bound already.
+_ENDED = {
+    Status.TIME_LIMIT: "The time limit was reached",
+    Status.ITERATION_LIMIT: "The iteration limit was reached",
+    Status.INTERRUPTED: "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error",
+}
+_NOTHING_YET = (
+    " before a feasible point was found; the point that is nearest to feasible is {nearest}. More time or other starts may find one, and {prove} may "
+    "prove that there is none."
+)
+_BOUNDED = (
+    "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; no other is better "
+    "than the bound. More time for the proof may close the gap."
+)
 
 
 @dataclass(frozen=True)
@@ -285,6 +304,10 @@ class Result:
     @property
     def help(self) -> str:
         """What the status means and what to do next, in the words of the tool that the problem was written in."""
+        if self.status in _ENDED and not self.is_feasible:
+            return self.words.fill_in(_ENDED[self.status] + _NOTHING_YET)
+        if self.status is Status.LOCALLY_SOLVED and np.isfinite(self.bound):
+            return self.words.fill_in(_BOUNDED)
         return self.status.help_in(self.words)
 
     @cached_property

@@ -63,8 +63,8 @@ def test_a_bound_has_a_line_with_the_best_point_and_the_gap(capsys):
     lines = shown(capsys, 3.0, prove=True)
     head = next(text for text in lines if text.endswith("at work"))
     assert head.split() == ["time", "start", "steps", "best", "feasible", "bound", "gap", "at", "work"]
-    (row,) = (text for text in lines if text.endswith("bound, 3 nodes"))
-    assert re.fullmatch(r" +\d+\.\d\ds +0 +0 +-?[\d.e+-]+ +-?[\d.e+-]+ +>?[\d.]+ % +bound, 3 nodes", row)
+    (row,) = (text for text in lines if text.endswith("   3 nodes"))
+    assert re.fullmatch(r" +\d+\.\d\ds +0 +0 +-?[\d.e+-]+ +-?[\d.e+-]+ +>?[\d.]+ % +3 nodes", row)
     # Cells end where their titles do.
     assert row[: head.index("gap") + 3].endswith("%")
     assert any(text.startswith("Bound ") for text in lines)
@@ -80,7 +80,7 @@ def test_without_a_proof_there_is_no_column_for_it(capsys):
 def test_bounds_that_are_only_a_little_better_are_not_shown_one_by_one(capsys, monkeypatch):
     monkeypatch.setattr(log_module, "BOUNDS_APART", 60.0)
     lines = shown(capsys, 3.0, 2.99, 2.98, 1.0, 0.999, prove="auto")
-    assert sum(text.endswith("bound, 3 nodes") for text in lines) == 2
+    assert sum(text.endswith("   3 nodes") for text in lines) == 2
 
 
 def test_a_bound_is_shown_again_after_a_while(capsys, monkeypatch):

@@ -90,7 +90,7 @@ def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock, covers: Co
     What it does depends on the time only if that ends.
     """
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
-    with _heeding(journal, "trying to close the gap"), _opened(journal, box, solver, clock, None, covers) as here:
+    with _heeding(journal, "closing the gap"), _opened(journal, box, solver, clock, None, covers) as here:
         _prove_exactly(journal, clock, 1.0, ATTEMPT_OPEN, ATTEMPT_NODES)
         if not journal.is_closed:
             num_boxes = max(LEAST_BOXES, num_boxes // max(1, len(here.hull.pieces)))

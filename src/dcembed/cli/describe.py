@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from dcembed.gap import show_gap
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dcembed.embedded.embedding import AffineInputs
     from dcembed.frontends.contract import Extraction
     from dcembed.frontends.files_ import ModelFile
+    from dcembed.program.program import Program
     from dcembed.result import Result
 
 
@@ -33,7 +34,16 @@ def describe(extraction: Extraction[ModelFile]) -> None:
             say(f"    {_join(outputs, num_outputs)} = f({_join(entries, num_inputs)})")
         if embedding.num_evaluations > shown:
             say(f"    ... {embedding.num_evaluations} evaluations")
+        _mind_default(program, names, embedding.outputs.reshape(-1).tolist())
     say()
+
+
+def _mind_default(program: Program, names: Sequence[str], outputs: Sequence[int]) -> None:
+    """Say it where predictions have the bounds that columns of files have without a word: a negative one would not be taken."""
+    kept = [names[column] for column in outputs if program.lb[column] == 0.0 and program.ub[column] == inf]
+    if kept:
+        which = kept[0] if len(kept) == 1 else f"{kept[0]} and {len(kept) - 1} more predictions"
+        say(f"    {which} >= 0, as columns of files are by default; '{kept[0]} free' among the bounds lets predictions be negative")
 
 
 def _show_entry(points: AffineInputs, row: int, j: int, width: int, names: Sequence[str]) -> str:

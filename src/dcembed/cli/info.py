@@ -34,6 +34,7 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load a network, and say what is in it."""
+    from dcembed.frontends.messages import shorten
     from dcembed.importers import load_network
 
     path = Path(arguments.network)
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     say(f"{path}: {network}")
     say(f"  inputs   {network.num_inputs:,}")
+    if network.input_names is not None:
+        say(f"  named    {shorten(', '.join(network.input_names))}")
     say(f"  outputs  {network.num_outputs:,}")
     say(f"  units    {network.num_hidden:,} in {len(network.stages)} stages: {_say_activations(network)}")
     say("  can be embedded; predictions agree with the file's own\n")

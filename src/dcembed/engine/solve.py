@@ -10,6 +10,7 @@ from functools import partial
 from dcembed.arrays import Array
 from dcembed.bounds.certify import attempt, certify
 from dcembed.embedded.embedding import Embedding
+from dcembed.engine.contradiction import explain
 from dcembed.engine.improve import improve
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.search.ending import Ending
@@ -74,6 +75,8 @@ def run(problem: Problem, journal: Journal) -> Ending:
         return Ending(Status.OPTIMAL, "the result to go on from leaves nothing to prove", is_final=True)
     with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
         ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
+        if ending.status is Status.HOST_INFEASIBLE:
+            ending = explain(problem, journal, ending)
     seconds = chosen.proof_seconds(journal.clock.seconds)
     if seconds > 0 and not journal.is_closed:
         better, covers = partial(improve, problem, journal), None if problem.shelf is None else problem.shelf.covers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +157,7 @@ def build_embedding(program: Program, entry: NetworkEntry) -> Embedding:
     """An embedding on columns given by name."""
     network = load_network(entry.network, input_shape=entry.input_shape, architecture=entry.architecture)
     names = column_names(program)
-    source = select(names, _in_order(entry.inputs, network), network.num_inputs, "inputs")
+    source = _by_names(select(names, _in_order(entry.inputs, network), network.num_inputs, "inputs"), names, network)
     target = select(names, entry.outputs, network.num_outputs, "outputs")
     if (target.columns < 0).any():
         raise InputError(
@@ -210,6 +210,18 @@ def _in_order(inputs: Any, network: Network) -> Any:
         raise InputError("inputs is a table of names, but the network has no names of features. Give a list in their order.")
     check_names(list(inputs), network.input_names, "inputs: the names")
     return [inputs[name] for name in network.input_names]
+
+
+def _by_names(selection: Selection, names: Sequence[str], network: Network) -> Selection:
+    """The columns of an evaluation in the order of the fit, where they have just the names of its features; others as they were given."""
+    if network.input_names is None or (selection.columns < 0).any():
+        return selection
+    place = {name: number for number, name in enumerate(network.input_names)}
+    columns = selection.columns.copy()
+    for row in columns:
+        if {names[column] for column in row} == set(place):
+            row[:] = sorted(row, key=lambda column: place[names[column]])
+    return replace(selection, columns=columns)
 
 
 def _as_inputs(selection: Selection, n: int) -> Array | AffineInputs:

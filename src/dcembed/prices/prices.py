@@ -85,7 +85,8 @@ class Prices:
         return [(kind, name(number), float(price)) for kind, prices, name in kinds for number, price in enumerate(prices)]
 
     def __str__(self) -> str:
-        binding = sorted((entry for entry in self._entries() if entry[2] != 0.0), key=lambda entry: -abs(entry[2]))
+        # Budgets and demands are what one looks for; bounds of columns come after them.
+        binding = sorted((entry for entry in self._entries() if entry[2] != 0.0), key=lambda entry: (entry[0] == "bounds", -abs(entry[2])))
         width = max((len(name) for _, name, _ in binding[:NUM_SHOWN]), default=0)
         lines = [f"{name:<{width}}  {price:.6g}" for _, name, price in binding[:NUM_SHOWN]] or ["Nothing binds here."]
         more = [f"... and {len(binding) - NUM_SHOWN:,} more, in to_frame()"] if len(binding) > NUM_SHOWN else []

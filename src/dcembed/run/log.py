@@ -158,7 +158,7 @@ class RunLog:
                     is_new,
                 )
             )
-        moment = replace(self._now, seconds=seconds, standing=standing, words=f"bound, {words}" if words else "bound")
+        moment = replace(self._now, seconds=seconds, standing=standing, words=words or "bound")
         self._hear(moment, is_new or time.monotonic() >= self._said + BOUNDS_APART, is_due)
 
     def summary(self, result: Result) -> None:

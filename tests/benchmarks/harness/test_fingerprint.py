@@ -18,7 +18,7 @@ OTHERS = [name for name, method in METHODS.items() if method.rooms == PROBLEM_RO
 OF_ENGINE = [name for name, method in METHODS.items() if "engine" in method.rooms]
 # What says something about runs, or brings problems to them in other ways than the benchmarks do.
 NOT_RUN = {
-    *("__init__.py", "__main__.py", "cli.py", "cvxpy.py", "gurobipy.py", "linopy.py", "omlt.py", "pyomo.py", "pyscipopt.py", "frontends"),
+    *("__init__.py", "__main__.py", "cli", "cvxpy.py", "gurobipy.py", "linopy.py", "omlt.py", "pyomo.py", "pyscipopt.py", "frontends"),
     *(
         "doctor.py",
         "errors.py",

@@ -34,7 +34,7 @@ def _solve(problem: Problem, workshop: Workshop, state: State, exact: ExactMaste
     """The solution is written in the columns of the other masters; it violates no cut."""
     passed: list[Point] = []
     limits = replace(workshop.journal.clock.limits(TIGHT_GAP), on_solution=take_passing(problem, workshop, state.penalty, passed))
-    with workshop.journal.log.working("solving the master problem with exact units"):
+    with workshop.journal.log.working("exact master"):
         solution, x = solve_exact(exact, workshop, state.penalty, limits)
     _, met = take_candidate(problem, workshop, replace(solution, x=x), state.penalty)
     # The solver's last word is best in the model; what it has passed before may be better in truth.

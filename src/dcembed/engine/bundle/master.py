@@ -71,7 +71,7 @@ class Mastered:
 def solve_master(problem: Problem, workshop: Workshop, model: Model, point: Point, penalty: Penalty, is_held: bool) -> Mastered:
     """Solve the master, with its integers as at the point if they are held, and measure what comes out."""
     passed: list[Point] = []
-    with workshop.journal.log.working("solving the master problem"):
+    with workshop.journal.log.working("master problem"):
         if is_held:
             solution = _solve_held(problem, workshop, model, point, penalty)
         elif problem.embedded.host.integer.any():

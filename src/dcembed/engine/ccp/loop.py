@@ -79,7 +79,7 @@ def _solve_subproblem(problem: Problem, workshop: Workshop, state: State) -> Sol
     majorant = majorize(*problem.kept_affine, linearize(problem.embedded, state.point.w), problem.reach)
     workshop.master.write(majorant, state.penalty, problem.host_box)
     auxiliary = VALUES[problem.options.formulation](problem.embedded, state.point.w)
-    with workshop.journal.log.working("solving the subproblem"):
+    with workshop.journal.log.working("subproblem"):
         start = np.concatenate([state.point.w, auxiliary, state.point.slack])
         return workshop.master.solve(workshop.journal.clock.limits(), start)
 

@@ -123,7 +123,7 @@ def _suggested(here: Search, progress: Progress, kind: Kind, rng: np.random.Gene
     if kind.name == "scout":
         return _scouted(here, progress)
     try:
-        with here.journal.log.working(f"making a start: {kind.name}"):
+        with here.journal.log.working(kind.name):
             return MOVES[kind.name](here.terrain, progress.verified, kind.size, rng)
     except MemoryError:
         here.journal.log.note(f"out of memory in a start by {kind.name}.")
@@ -144,7 +144,7 @@ def _next_start(here: Search, progress: Progress) -> Suggestion | Ending:
     if number == len(here.given):
         # Where no solver carries the host, that is said now.
         here.host.session.open()
-        with here.journal.log.working("solving the host without its neural rows"):
+        with here.journal.log.working("host alone"):
             solution = find_host_point(here.problem, here.host, here.journal)
         if solution.x is not None:
             return Suggestion(solution.x, "host")
@@ -172,7 +172,7 @@ def _combined(here: Search, progress: Progress) -> Suggestion | None:
         return None
     here.journal.work_on("columns", progress.num_begun)
     try:
-        with here.journal.log.working("combining points of blocks"):
+        with here.journal.log.working("joining blocks"):
             w = here.columns.next()
     except MemoryError:
         here.journal.log.note("out of memory in the combination of points of blocks.")
@@ -182,7 +182,7 @@ def _combined(here: Search, progress: Progress) -> Suggestion | None:
 
 def _scouted(here: Search, progress: Progress) -> Suggestion | None:
     """What the scout finds."""
-    with here.journal.log.working("looking for another start"):
+    with here.journal.log.working("next start"):
         w = _look(here, progress)
     return None if w is None else Suggestion(w, "scout")
 

@@ -94,7 +94,7 @@ class UnderWay:
     def _waited_for(self, begun: Begun, errand: Errand) -> Outcome:
         """The outcome of a start elsewhere; one that nobody brings to its end is made here, or given up if it ends its process."""
         journal = self.journal
-        with journal.log.working("waiting for a start"):
+        with journal.log.working("waiting"):
             report = self._report(errand)
         if isinstance(report, Report):
             begun.order.steps.number = report.num_steps

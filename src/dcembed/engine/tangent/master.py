@@ -54,5 +54,5 @@ def _solve_once(
     workshop: Workshop, state: State, model: TangentModel, rows: CutPool, penalty: Penalty, sides: Sides = NO_SIDES
 ) -> Solution:
     workshop.master.write(model.current, penalty, state.region.box, rows, sides)
-    with workshop.journal.log.working("solving the master problem"):
+    with workshop.journal.log.working("master problem"):
         return workshop.master.solve(workshop.journal.clock.limits())

@@ -1,0 +1,68 @@
+"""Of a host that is said to have no point: whether it is the host itself, and which of its rows are in the way."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from dcembed.arrays import Array
+from dcembed.embedded.elimination import eliminate
+from dcembed.embedded.point import measure_plainly
+from dcembed.embedded.verify import measure_host
+from dcembed.engine.problem import Problem, solver_for
+from dcembed.engine.search.ending import Ending
+from dcembed.program.derive import add_columns, derive, without_objective
+from dcembed.program.program import Program
+from dcembed.result import Status
+from dcembed.run.journal import Journal
+from dcembed.run.starts import measure_start
+from dcembed.solvers.failover import LastingSession
+
+# Which rows are in the way need not be known exactly.
+GAP, NUM_NODES = 0.1, 200
+
+
+def explain(problem: Problem, journal: Journal, ending: Ending) -> Ending:
+    """The ending of a run whose host has no point, after the point that leaves the least to be desired has been offered.
+
+    Solvers know the host with what bounds of the networks imply about it. If it has a point without that, it is the networks that no point is left for,
+    and not the host.
+    """
+    plain = eliminate(journal.arguments.minimized, journal.arguments.embeddings)
+    w = _least_excess(problem, plain.host, journal)
+    if w is None:
+        return ending
+    nearest = measure_plainly(plain, measure_start(plain, w))
+    journal.offer(measure_start(problem.embedded, problem.embedded.lower(nearest.x)))
+    if measure_host(plain.host, w)[1] > journal.arguments.options.feasibility_tol:
+        return ending
+    why = "the solver found no point of the host with what the networks imply about it; without the networks it has one"
+    return replace(ending, status=Status.LOCALLY_INFEASIBLE, reason=why)
+
+
+def _least_excess(problem: Problem, host: Program, journal: Journal) -> Array | None:
+    """The point whose rows are off by the least in sum; None where no solver finds one."""
+    elastic = _elastic(host)
+    limits = replace(journal.clock.limits(), gap=GAP, nodes=NUM_NODES)
+    with (
+        journal.log.working("rows in the way"),
+        closing(LastingSession(elastic, solver_for(problem, elastic.problem_class))) as session,
+    ):
+        solution = session.solve(limits)
+    if solution.x is None or not np.isfinite(solution.x).all():
+        return None
+    found: Array = solution.x[: host.num_columns]
+    return found
+
+
+def _elastic(program: Program) -> Program:
+    """The rows with a column for being below and one for being above, whose sum is minimized, each row in its own units."""
+    m = program.num_rows
+    largest = abs(program.rows).max(axis=1).toarray().reshape(-1) if m else np.zeros(0)
+    cost = np.tile(1.0 / np.where(largest > 0, largest, 1.0), 2)
+    wide = add_columns(without_objective(program), np.zeros(2 * m), np.full(2 * m, np.inf), cost)
+    unit = sp.eye_array(m, format="csr")
+    return derive(wide, rows=sp.csr_array(sp.hstack([program.rows, unit, -unit], format="csr")))
