@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dcembed.arrays import Array
 from dcembed.errors import MissingPackageError
 from dcembed.program.program import Program
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Improving points that are further from the last one than most by this factor are not in the picture.
+FAR = 4.0
 BLUE, GREY, RED, GREEN = "#1f5fa8", "#9aa5b1", "#c0392b", "#2e8b57"
 
 
@@ -116,7 +119,7 @@ def _draw_objective(axes: Axes, result: Run, end: float) -> None:
     bounds = [entry for entry in result.bounds if np.isfinite(entry[1])]
     if bounds:
         since, known = (np.array(part) for part in zip(*bounds, strict=True))
-        axes.step([*since, end], [*known, known[-1]], where="post", color=GREEN, linewidth=1.8, label="bound")
+        axes.step([*since, end], [*known, known[-1]], where="post", color=GREEN, linewidth=1.8, linestyle="--", zorder=3, label="bound")
     if not result.incumbents:
         axes.text(0.5, 0.5, "no feasible point was found", transform=axes.transAxes, ha="center", va="center", color=RED)
         return
@@ -132,8 +135,20 @@ def _draw_objective(axes: Axes, result: Run, end: float) -> None:
         color=BLUE,
         fontweight="bold",
     )
-    axes.margins(y=0.15)
+    axes.set_ylim(*_window(values, [known for _, known in bounds[-1:]]))
     axes.legend(loc="best", frameon=False)
+
+
+def _window(values: Array, bounds: Sequence[float]) -> tuple[float, float]:
+    """From where to where objectives are drawn: the last one, the last bound, and what is not much further off than most improving points.
+
+    The first points of a run are often so far from the rest that nothing else could be told apart.
+    """
+    off = np.abs(values - values[-1])
+    near = values[off <= FAR * max(float(np.median(off)), *(abs(bound - values[-1]) for bound in bounds), 0.0)]
+    low, high = float(min([*near, *bounds])), float(max([*near, *bounds]))
+    room = 0.15 * (high - low) or 0.05 * max(abs(low), 1e-6)
+    return low - room, high + room
 
 
 def _draw_violation(axes: Axes, result: Run) -> None:

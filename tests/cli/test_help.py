@@ -76,3 +76,22 @@ def test_the_examples_run_as_they_are_typed(command, capsys, tmp_path):
         done = subprocess.run(["sh", "-c", line], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
         assert (done.returncode, done.stderr) == (0, ""), line
         assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (
+            ["solve", "a.lp", "--timelimit", "3"],
+            "dcembed solve: unrecognized arguments: --timelimit 3; did you mean --time-limit? (see dcembed solve --help)",
+        ),
+        (["solve", "a.lp", "--nothing-like-it"], "dcembed solve: unrecognized arguments: --nothing-like-it (see dcembed solve --help)"),
+        (
+            ["info", "a.onnx", "--input-shapes=3"],
+            "dcembed info: unrecognized arguments: --input-shapes=3; did you mean --input-shape? (see dcembed info --help)",
+        ),
+    ],
+)
+def test_an_option_that_does_not_exist_is_told_with_the_one_that_was_meant(argv, said, capsys):
+    assert main(argv) == 2
+    assert said in capsys.readouterr().err

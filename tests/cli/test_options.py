@@ -94,7 +94,7 @@ def test_quiet_is_one_line(folder, capsys):
 
 def test_no_feasible_point_is_exit_code_1(folder, capsys):
     assert main(["solve", "hopeless.lp", "--network", "net.npz", "--inputs", "x*", "--outputs", "y", "--plot", "a.svg", "--quiet"]) == 1
-    assert "no point found" in capsys.readouterr().out
+    assert "NOT feasible: row 'c': 3" in capsys.readouterr().out
     assert (folder / "a.svg").exists()
     assert main([*SOLVE, "--time-limit", "0", "--quiet"]) == 1
 
@@ -228,7 +228,7 @@ MISTAKES = [
         "dcembed: Options: checkpoint='net.npz' is not accepted: what is there stays as it is. Give another path. ",
     ),
     (["slove", "a.lp"], "dcembed: argument COMMAND: invalid choice: 'slove' "),
-    ([*SOLVE, "--frobnicate"], "dcembed: unrecognized arguments: --frobnicate (see dcembed --help)"),
+    ([*SOLVE, "--frobnicate"], "dcembed solve: unrecognized arguments: --frobnicate (see dcembed solve --help)"),
     ([*SOLVE, "--time-limit", "soon"], "dcembed solve: argument --time-limit: invalid float value: 'soon' (see dcembed solve --help)"),
     ([*SOLVE, "--time-limit", "-3"], "dcembed: Options: time_limit=-3.0 is not accepted. Give a number of seconds, at least 0."),
     (["solve", "none.lp", *SOLVE[2:]], "dcembed: There is no file none.lp."),

@@ -24,7 +24,7 @@ def test_the_results_say_what_is_known():
     assert results.solver.status == SolverStatus.ok
     assert 0 < float(results.Solver[0].Time) == float(results.solver.wallclock_time)
     assert results.solver.termination_condition == TerminationCondition.locallyOptimal
-    assert results.solver.message.startswith("LOCALLY_SOLVED: The procedure has converged")
+    assert results.solver.message.startswith("LOCALLY_SOLVED, The procedure has converged")
     # A feasible point of a maximization bounds the optimum from below; nothing is known from above.
     assert results.problem.lower_bound == pytest.approx(1.4932175627)
     assert results.problem.upper_bound == np.inf

@@ -61,7 +61,11 @@ def _join(entries: list[str], total: int) -> str:
 
 def closing_line(result: Result) -> str:
     """Status, objective, violation and bound."""
+    from dcembed.result import Status
+
     bound = f", bound {result.bound:.9g}" if isfinite(result.bound) else ""
+    if result.status is Status.INFEASIBLE:
+        return f"{result.status.name}: it is proved that no point satisfies all constraints, {result.seconds:.2f} s"
     if result.x is None:
         return f"{result.status.name}: no point found{bound}, {result.seconds:.2f} s"
     if bound and result.is_feasible:

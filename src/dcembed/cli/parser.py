@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from typing import Any, NoReturn
 
@@ -11,6 +12,8 @@ from dcembed.screen import complain
 FOUND, NONE_FOUND, BAD_INPUT = 0, 1, 2
 NETWORK_FILES = ".onnx, .keras, .h5, .npz, .safetensors or .nnet"
 ARCHITECTURE = "activations that a file of weights does not say"
+# How alike an option must be to one that does not exist to have been meant.
+NEAR = 0.75
 INPUT_SHAPE = "shape of one point, where the file says none"
 
 
@@ -45,10 +48,24 @@ class Parser(argparse.ArgumentParser):
         # A line of the screen is too dear to say that there is help to those who read it.
         self.add_argument("-h", "--help", action="help", help=argparse.SUPPRESS)
 
+    def parse_known_args(self, *args: Any, **settings: Any) -> Any:
+        """Everything has to be known, and it is the command itself that says what is not: the whole knows no options of its commands."""
+        namespace, unknown = super().parse_known_args(*args, **settings)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return namespace, unknown
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where to read what is right."""
-        complain(f"{message} (see {self.prog} --help)", self.prog)
+        complain(f"{message}{self._meant(message)} (see {self.prog} --help)", self.prog)
         sys.exit(BAD_INPUT)
+
+    def _meant(self, message: str) -> str:
+        """The option that was meant by one that does not exist, if it is near."""
+        given = next((word.partition("=")[0] for word in message.split() if word.startswith("--")), "")
+        known = [option for action in self._actions for option in action.option_strings]
+        near = difflib.get_close_matches(given, known, n=1, cutoff=NEAR) if message.startswith("unrecognized arguments") else []
+        return f"; did you mean {near[0]}?" if near else ""
 
 
 def read_architecture(arguments: argparse.Namespace) -> str | list[str] | None:

@@ -206,7 +206,7 @@ def build_results(extraction: Extraction[PyomoModel], result: Result) -> SolverR
     results.solver.name = f"dcembed {__version__} on {result.solver}"
     results.solver.status = status
     results.solver.termination_condition = condition
-    results.solver.message = results.solver.termination_message = f"{result.status.name}: {result.help}"
+    results.solver.message = results.solver.termination_message = f"{result.status.name}, {result.help}"
     results.solver.time = results.solver.wallclock_time = result.seconds
     _describe(results.problem, extraction, result)
     if result.is_feasible and result.x is not None:

@@ -16,6 +16,7 @@ from dcembed.crew.crew import Crew, open_crew
 from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_plainly, measure_point
+from dcembed.errors import DcembedError
 from dcembed.gap import relative_gap
 from dcembed.result import Iteration, Result, Sizes, Status, build_result
 from dcembed.run.arguments import Arguments
@@ -258,8 +259,11 @@ class Journal:
             self.history = [each if id(each.point) in kept else replace(each, point=None) for each in self.history]
         self.history.append(record)
 
-    def result(self, status: Status, preparation_seconds: float = 0.0, reason: str = "") -> Result:
-        """The best point, measured once more, and the bound; whatever ended the run, a closed gap makes the point optimal."""
+    def result(self, status: Status, preparation_seconds: float = 0.0, reason: str = "", is_said: bool = True) -> Result:
+        """The best point, measured once more, and the bound; whatever ended the run, a closed gap makes the point optimal.
+
+        What is not said has no closing lines in the log.
+        """
         arguments, best = self.arguments, self.incumbent.point
         result = build_result(
             self._proved(status),
@@ -286,7 +290,8 @@ class Journal:
         )
         if self._checkpoint is not None:
             result = self._checkpoint.finish(result)
-        self.log.summary(result)
+        if is_said:
+            self.log.summary(result)
         return result
 
     def _write_down(self) -> None:
@@ -378,7 +383,10 @@ def open_journal(
                 yield journal
         except BaseException as error:
             if not hasattr(error, "result"):
-                error.result = journal.result(Status.INTERRUPTED, reason=f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
+                # A mistake in what was given speaks for itself: closing lines would only hide it.
+                is_said = not isinstance(error, DcembedError) or journal.incumbent.point is not None
+                reason = f"{type(error).__name__}: {error}"
+                error.result = journal.result(Status.INTERRUPTED, reason=reason, is_said=is_said)  # type: ignore[attr-defined]
             raise
         finally:
             journal.log.end()
