@@ -11,8 +11,9 @@ from dcembed.loading import load_result
 from dcembed.network import Network, NetworkBuilder, build_mlp
 from dcembed.options import Options
 from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstraint, split_quadratic
-from dcembed.result import Iteration, Result, Status
+from dcembed.result import Iteration, Result
 from dcembed.run.clock import stop
+from dcembed.status import Status
 from dcembed.version import __version__
 
 __all__ = [

@@ -16,11 +16,12 @@ from dcembed.errors import InputError
 from dcembed.importers.archives import DAMAGES
 from dcembed.program.program import Program
 from dcembed.reading import as_path
-from dcembed.result import Iteration, Result, Sizes, Status, build_result
+from dcembed.result import Iteration, Result, Sizes, build_result
 from dcembed.saving.archive import damaged, latest_beside, read_archive
 from dcembed.saving.packed import Packed
 from dcembed.saving.plain import unpack_plain, unpack_table
 from dcembed.saving.problem import fingerprint, unpack_problem
+from dcembed.status import Status
 
 # An objective that differs from what a file says by no more, relatively, is the same: other machines round otherwise.
 SAME = 1e-6

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import dcembed
-from dcembed.result import Status
 from dcembed.run.journal import Journal
+from dcembed.status import Status
 
 from .case import FEASIBILITY_TOL, Case, measure, to_dcembed
 from .injectors import (

@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 
 import dcembed
-from dcembed.result import Status
+from dcembed.status import Status
 
 from .case import FEASIBILITY_TOL, Case, measure, to_dcembed
 from .generator import KINDS

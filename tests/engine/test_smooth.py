@@ -13,7 +13,7 @@ from dcembed.embedded.elimination import eliminate
 from dcembed.embedded.measurements import slopes
 from dcembed.errors import NetworkError
 from dcembed.network.activations import find_activation
-from dcembed.result import Status
+from dcembed.status import Status
 from network.smooth_networks import layered, mixed
 from problems import quiet
 

@@ -9,7 +9,7 @@ import pytest
 from tests.frontends.problems import ConvexQP, solved
 
 from dcembed.errors import InputError, OptionError
-from dcembed.result import Status
+from dcembed.status import Status
 
 pyo = pytest.importorskip("pyomo.environ")
 

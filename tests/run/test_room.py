@@ -12,12 +12,12 @@ from dcembed.engine.outcome import Outcome, is_forgotten
 from dcembed.engine.scouting.pool import Pool
 from dcembed.engine.scouting.scout import Scout
 from dcembed.engine.search.progress import Progress, remembered
-from dcembed.result import Status
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import Step, count_sizes, open_journal
 from dcembed.run.room import room_for, thinned
 from dcembed.run.space import Space
 from dcembed.solvers import BACKENDS
+from dcembed.status import Status
 from problems import box_problem, quiet, random_mlp
 
 NETWORK = random_mlp(3, (2, 8, 1))

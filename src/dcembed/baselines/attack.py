@@ -24,9 +24,10 @@ from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, MissingPackageError
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.penalty import estimate_penalty
+from dcembed.status import Status
 
 # Points that descend together: as many as keep this many numbers busy, within limits.
 BATCH_ENTRIES, MIN_BATCH, MAX_BATCH = 200_000, 32, 256

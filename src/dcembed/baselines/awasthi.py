@@ -22,13 +22,14 @@ from dcembed.errors import InputError
 from dcembed.options import NUM_STARTS, Options
 from dcembed.program.derive import add_columns, add_rows
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.starts import no_start
 from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.status import Status
 from dcembed.tolerances import MAX_SOLVER_FAILURES
 
 

@@ -17,12 +17,13 @@ from dcembed.embedded.room import require_room_for_units
 from dcembed.embedded.unit_bounds import StageBounds
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import Arguments, read_arguments
 from dcembed.run.clock import RunEnded
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.status import Status
 
 _STATUS = {
     SolveStatus.OPTIMAL: Status.OPTIMAL,

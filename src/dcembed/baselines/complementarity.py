@@ -31,7 +31,7 @@ from dcembed.embedded.verify import predict
 from dcembed.options import Options
 from dcembed.program.derive import derive
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.clock import RunEnded
 from dcembed.run.penalty import MAX_PENALTY_RATIO, MAX_STEP, Penalty
@@ -39,6 +39,7 @@ from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, Solution, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.status import Status
 from dcembed.tolerances import MAX_SOLVER_FAILURES
 
 _FAILED = {

@@ -33,12 +33,13 @@ from dcembed.embedded.measurements import slopes
 from dcembed.embedded.point import Point, measure_point
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.space import Space
 from dcembed.run.starts import report
 from dcembed.solvers import choose_backend
 from dcembed.solvers.failover import Solver
+from dcembed.status import Status
 from dcembed.tolerances import MAX_SOLVER_FAILURES
 
 # The published rho, here in units of what one column can change of the objective; `Options.initial_penalty` replaces it.

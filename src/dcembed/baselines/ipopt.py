@@ -19,8 +19,9 @@ from dcembed.embedded.embedding import Embedding
 from dcembed.errors import InputError, MissingPackageError
 from dcembed.options import NUM_STARTS, Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
+from dcembed.status import Status
 
 HESSIANS = ("exact", "limited-memory")
 

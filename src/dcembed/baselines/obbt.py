@@ -29,11 +29,12 @@ from dcembed.network.network import Network
 from dcembed.options import Options
 from dcembed.program.derive import keep_rows
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.clock import Clock, hear_interrupts
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Limits, Session, SessionOptions, SolveStatus
+from dcembed.status import Status
 
 # The paper's limit for one minimization or maximization.
 SECONDS_EACH = 0.1

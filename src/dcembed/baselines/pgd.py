@@ -25,11 +25,12 @@ from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.derive import derive, without_objective
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.status import Status
 from dcembed.tolerances import MAX_SOLVER_FAILURES
 
 # The paper's alpha and rho; `Options.initial_penalty` replaces rho.

@@ -14,7 +14,6 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.options import Options
 from dcembed.program.tightening import tighten
-from dcembed.result import Status
 from dcembed.run.arguments import Arguments
 from dcembed.run.clock import Clock
 from dcembed.run.completion import take
@@ -25,6 +24,7 @@ from dcembed.run.starts import find_start, measure_start, no_start, random_start
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SessionOptions
 from dcembed.solvers.failover import Solver
+from dcembed.status import Status
 
 
 class Recorder:

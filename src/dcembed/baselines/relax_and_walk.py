@@ -30,12 +30,13 @@ from dcembed.embedded.verify import predict
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.stopping import agree
 from dcembed.solvers import choose_backend
 from dcembed.solvers.base import Backend, SolveStatus
 from dcembed.solvers.failover import LastingSession, Solver
+from dcembed.status import Status
 
 # Fixings that turn out infeasible before a pass ends: those behind them say little.
 MAX_INFEASIBLE = 5

@@ -19,8 +19,8 @@ from dcembed.crew.task import Shared
 from dcembed.crew.watch import Timer, Watch
 from dcembed.network.network import Network
 from dcembed.network.planes import Planes, lower_planes
-from dcembed.result import Status
 from dcembed.run.clock import RunEnded
+from dcembed.status import Status
 
 # Multiplications of a part, about a tenth of a second; a box costs so many however small its network is.
 PART_COST, BOX_COST = 1e7, 2000

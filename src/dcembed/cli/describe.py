@@ -61,7 +61,7 @@ def _join(entries: list[str], total: int) -> str:
 
 def closing_line(result: Result) -> str:
     """Status, objective, violation and bound."""
-    from dcembed.result import Status
+    from dcembed.status import Status
 
     bound = f", bound {result.bound:.9g}" if isfinite(result.bound) else ""
     if result.status is Status.INFEASIBLE:

@@ -16,10 +16,10 @@ from dcembed.engine.problem import Problem, solver_for
 from dcembed.engine.search.ending import Ending
 from dcembed.program.derive import add_columns, derive, without_objective
 from dcembed.program.program import Program
-from dcembed.result import Status
 from dcembed.run.journal import Journal
 from dcembed.run.starts import measure_start
 from dcembed.solvers.failover import LastingSession
+from dcembed.status import Status
 
 # Which rows are in the way need not be known exactly.
 GAP, NUM_NODES = 0.1, 200

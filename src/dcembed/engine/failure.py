@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.run.penalty import Penalty
 from dcembed.solvers.base import Solution, SolveStatus
+from dcembed.status import Status
 from dcembed.tolerances import MAX_SOLVER_FAILURES
 
 USABLE = (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dcembed.embedded.point import Point
-from dcembed.result import Status
 from dcembed.solvers.base import Backend
+from dcembed.status import Status
 
 
 @dataclass(frozen=True, eq=False)

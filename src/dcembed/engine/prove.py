@@ -17,10 +17,11 @@ from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.solve import announce
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments, read_options
 from dcembed.run.journal import Journal, open_journal
 from dcembed.run.starts import measure_start
+from dcembed.status import Status
 
 
 def prove(

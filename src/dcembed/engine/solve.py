@@ -17,9 +17,10 @@ from dcembed.engine.search.ending import Ending
 from dcembed.engine.search.loop import search
 from dcembed.options import Options
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
 from dcembed.run.arguments import read_arguments
 from dcembed.run.journal import Journal, count_sizes, open_journal
+from dcembed.status import Status
 from dcembed.words import PYTHON, Words
 
 

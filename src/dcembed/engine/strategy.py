@@ -20,8 +20,8 @@ from dcembed.engine.outcome import Outcome, Walk
 from dcembed.engine.problem import Problem
 from dcembed.engine.tangent.loop import run_tangents
 from dcembed.engine.workshop import Workshop
-from dcembed.result import Status
 from dcembed.run.completion import complete
+from dcembed.status import Status
 
 # Tangents go on where the bundle has improved the objective of their best point by this, relative to it,
 # or has left this share of their least violation.

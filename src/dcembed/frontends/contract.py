@@ -18,7 +18,8 @@ from dcembed.frontends.probability import NO_PROBABILITIES, Probabilities, fill_
 from dcembed.options import Options
 from dcembed.program.program import Program
 from dcembed.reading import as_flag
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 from dcembed.words import Words
 
 Starts = Result | Array | Sequence[Result | Array]

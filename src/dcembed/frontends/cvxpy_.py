@@ -25,7 +25,8 @@ from dcembed.frontends.cvxpy_prediction import Prediction, predictions_in, read_
 from dcembed.frontends.cvxpy_rejections import check_problem, unsupported
 from dcembed.program.cones import ConeConstraint
 from dcembed.program.program import Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 from dcembed.words import Words
 
 WORDS = Words(go_on="warm_start=True", nearest="loaded into the variables with load_infeasible=True")

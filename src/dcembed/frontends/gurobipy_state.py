@@ -12,7 +12,8 @@ import gurobipy as gp
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.result import Iteration, Result, Status
+from dcembed.result import Iteration, Result
+from dcembed.status import Status
 
 STATUS = {
     Status.OPTIMAL: gp.GRB.OPTIMAL,

@@ -21,7 +21,8 @@ from dcembed.frontends.linopy_switches import read_switches
 from dcembed.frontends.linopy_ties import Tie, find_columns, tie_rows, ties_of
 from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Indicator, Program
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 from dcembed.words import Words
 
 WORDS = Words(go_on="start=model.solution", nearest="in variable.data.solution with load_infeasible=True")

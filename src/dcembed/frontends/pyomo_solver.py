@@ -20,7 +20,8 @@ from dcembed.frontends.pyomo_ import WORDS, PyomoModel, current_point, extract, 
 from dcembed.frontends.pyomo_names import component_names
 from dcembed.options import Options
 from dcembed.reading import as_flag, as_name, show
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 from dcembed.version import __version__
 from dcembed.words import Words
 

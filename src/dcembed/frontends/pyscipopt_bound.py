@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyscipopt
 
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 
 GAP = "limits/gap"
 

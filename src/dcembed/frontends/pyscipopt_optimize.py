@@ -21,7 +21,8 @@ from dcembed.frontends.pyscipopt_bound import GAP, accept_gap
 from dcembed.frontends.pyscipopt_plugin import Hook, check_working_copy, hook, runs_in_scip, working_copy
 from dcembed.options import Options
 from dcembed.reading import require
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 
 TIME = "limits/time"
 # While dcembed runs in it, SCIP is silent and stops for nothing else; all of this is set back.

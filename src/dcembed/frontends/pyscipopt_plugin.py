@@ -21,7 +21,8 @@ from dcembed.arrays import Array
 from dcembed.errors import InputError
 from dcembed.frontends.pyscipopt_bound import is_closed, tell_bound
 from dcembed.frontends.pyscipopt_raising import install, raise_in_caller
-from dcembed.result import Result, Status
+from dcembed.result import Result
+from dcembed.status import Status
 
 NAME = "dcembed"
 # Last among all that enforce and check: a point that breaks a row need not be put through the networks.

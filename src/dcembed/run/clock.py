@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import FrameType
 
 from dcembed.options import Stop
-from dcembed.result import Status
 from dcembed.solvers import threads
 from dcembed.solvers.base import Limits
+from dcembed.status import Status
 
 # How long the end of the process waits for runs in other threads, and how often it looks at them.
 EXIT_SECONDS, EXIT_POLL_SECONDS = 10.0, 0.02

@@ -18,7 +18,7 @@ from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_plainly, measure_point
 from dcembed.errors import DcembedError
 from dcembed.gap import relative_gap
-from dcembed.result import Iteration, Result, Sizes, Status, build_result
+from dcembed.result import Iteration, Result, Sizes, build_result
 from dcembed.run.arguments import Arguments
 from dcembed.run.checkpoint import open_checkpoint
 from dcembed.run.clock import Clock, RunEnded, hear_interrupts
@@ -28,6 +28,7 @@ from dcembed.run.settling import settle
 from dcembed.run.table import Standing
 from dcembed.saving.problem import is_same_problem
 from dcembed.solvers.base import Backend
+from dcembed.status import Status
 
 # Starts whose objectives are this near to the best, relatively, agree with it.
 AGREEMENT = 1e-3

@@ -10,11 +10,11 @@ from dcembed.arrays import Array
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.point import Point, measure_point
 from dcembed.embedded.verify import predict
-from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.run.host import HostProblem, release
 from dcembed.run.space import Space
 from dcembed.solvers.base import Limits, Solution, SolveStatus
+from dcembed.status import Status
 
 _FAILED = {
     SolveStatus.INFEASIBLE: Status.HOST_INFEASIBLE,

@@ -29,6 +29,7 @@ NOT_RUN = {
         "result.py",
         "saving",
         "screen.py",
+        "status.py",
         "tables.py",
         "version.py",
         "words.py",

@@ -11,8 +11,8 @@ from dcembed.engine.moves.nearest import nearest
 from dcembed.engine.moves.table import MOVES
 from dcembed.engine.moves.verified import MAX_POINTS, Verified
 from dcembed.engine.outcome import Outcome
-from dcembed.result import Status
 from dcembed.run.starts import measure_start
+from dcembed.status import Status
 from move_problems import all_jobs, follow, jobs_problem, open_terrain, two_valleys
 from problems import box_problem, grid_optimum, random_mlp
 

@@ -26,9 +26,9 @@ from dcembed.engine.outcome import Outcome, Walk, best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.region import LARGEST_RADIUS, runs_away
 from dcembed.engine.workshop import Workshop
-from dcembed.result import Status
 from dcembed.run.clock import RunEnded
 from dcembed.solvers.base import Solution
+from dcembed.status import Status
 
 # How much smaller the box becomes after a solver has failed.
 AFTER_FAILURE = 0.25

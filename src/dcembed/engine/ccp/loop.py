@@ -15,10 +15,10 @@ from dcembed.engine.outcome import Outcome, best_of
 from dcembed.engine.problem import Problem
 from dcembed.engine.subproblem import majorize
 from dcembed.engine.workshop import Workshop, take_candidate
-from dcembed.result import Status
 from dcembed.run.penalty import Penalty, initial_penalty
 from dcembed.run.stopping import agree
 from dcembed.solvers.base import Solution, SolveStatus
+from dcembed.status import Status
 from dcembed.tolerances import STALLED_STEPS
 
 # The auxiliary columns of each formulation at a point, for solvers that begin from one.

@@ -16,7 +16,7 @@ from dcembed.engine.problem import FORMULATIONS, Problem
 from dcembed.engine.subproblem import Subproblem
 from dcembed.program.derive import derive
 from dcembed.program.tightening import Box, tighten
-from dcembed.result import Status
+from dcembed.status import Status
 
 # What is true inside of a neighbourhood alone.
 INSIDE = (Status.LOCALLY_SOLVED, Status.LOCALLY_INFEASIBLE, Status.HOST_INFEASIBLE, Status.UNBOUNDED)

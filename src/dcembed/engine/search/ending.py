@@ -15,9 +15,9 @@ from dcembed.engine.search.progress import Progress
 from dcembed.gap import relative_gap
 from dcembed.options import Options
 from dcembed.program.tightening import Box
-from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.run.journal import AGREEMENT
+from dcembed.status import Status
 
 # After one of these no other start is worth its time.
 FINAL = (Status.HOST_INFEASIBLE, Status.TIME_LIMIT, Status.INTERRUPTED)

@@ -15,11 +15,12 @@ from dcembed.engine.problem import Problem, carried_by
 from dcembed.engine.start import run_start
 from dcembed.engine.workshop import Steps
 from dcembed.program.tightening import Box
-from dcembed.result import Iteration, Status
+from dcembed.result import Iteration
 from dcembed.run.arguments import Arguments
 from dcembed.run.clock import Clock
 from dcembed.run.journal import Journal, Step
 from dcembed.solvers.base import Backend
+from dcembed.status import Status
 
 # A start that has found feasible points is left where others have found a better one, and it would not reach that if it went on
 # improving for as many steps as it may, as fast as it did in its last ones.

@@ -11,9 +11,9 @@ from dcembed.engine.moves.table import MOVES
 from dcembed.engine.moves.verified import Verified
 from dcembed.engine.outcome import Outcome, forget, is_forgotten, num_entries
 from dcembed.engine.search.patience import Patience
-from dcembed.result import Status
 from dcembed.run.room import KEPT_ENTRIES
 from dcembed.run.starts import report
+from dcembed.status import Status
 
 
 @dataclass(frozen=True, eq=False)

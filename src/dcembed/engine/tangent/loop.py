@@ -21,9 +21,9 @@ from dcembed.engine.tangent.state import SMALLEST_RADIUS, State, begin
 from dcembed.engine.tangent.step import try_step
 from dcembed.engine.tangent.tried import Tried
 from dcembed.engine.workshop import Workshop, open_part
-from dcembed.result import Status
 from dcembed.run.clock import Clock
 from dcembed.solvers.base import SolveStatus
+from dcembed.status import Status
 
 # A step is taken if it brings more than the poor share of the promise. The box shrinks if it does not bring the fair one, and may grow if it
 # brings the good one.
