@@ -19,7 +19,6 @@ def test_every_status_is_filled_in():
             assert not re.search(r"[{}]", status.help_in(words))
     assert "Raise LIMIT to go on from it with GO ON." in Status.TIME_LIMIT.help_in(OTHER)
     assert "a larger <max_penalty>" in Status.LOCALLY_INFEASIBLE.help_in(OTHER)
-    assert "nearest to feasible is NEAREST." in Status.LOCALLY_INFEASIBLE.help_in(OTHER)
     assert "PROVE bounds how much better" in Status.LOCALLY_SOLVED.help_in(OTHER)
 
 
@@ -38,7 +37,9 @@ def test_what_is_said_fits_the_point():
     assert "start=result" in replace(done, status=Status.TIME_LIMIT).help
     for status in (Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED):
         stopped = replace(done, status=status, is_feasible=False).help
-        assert "before a feasible point was found; the point that is nearest to feasible is in result.x." in stopped
+        assert "before a feasible point was found." in stopped
+        assert stopped.endswith("The point that is nearest to feasible is in result.x.")
+        assert "nearest" not in replace(done, status=status, is_feasible=False, x=None).help
         assert "start=result" not in stopped
 
 
@@ -47,4 +48,4 @@ def test_python_says_python():
     result = dcembed.solve(program, dcembed.Embedding(HAT, [0], [1]), options={"verbose": False, "max_starts": 1})
     assert result.status is Status.LOCALLY_INFEASIBLE
     assert result.summary().endswith("The point that is nearest to feasible is in result.x.")
-    assert result.help == result.status.help
+    assert result.help.startswith(result.status.help)

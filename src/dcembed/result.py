@@ -238,7 +238,7 @@ class Result:
     @property
     def help(self) -> str:
         """What the status means and what to do next, in the words of the tool that the problem was written in."""
-        return help_for(self.status, self.words, self.is_feasible, bool(np.isfinite(self.bound)))
+        return help_for(self.status, self.words, self.x is not None, self.is_feasible, bool(np.isfinite(self.bound)))
 
     @cached_property
     def prices(self) -> Prices:

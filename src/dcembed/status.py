@@ -23,7 +23,7 @@ class Status(Enum):
     )
     LOCALLY_INFEASIBLE = (
         "The violation stopped shrinking at the largest penalty before a feasible point was found. This proves nothing about "
-        "the problem; try other starts, a larger {max_penalty} or a larger {feasibility_tol}. The point that is nearest to feasible is {nearest}."
+        "the problem; try other starts, a larger {max_penalty} or a larger {feasibility_tol}."
     )
     TIME_LIMIT = "The time limit was reached; the best point so far is returned. Raise {time_limit} to go on from it with {go_on}."
     ITERATION_LIMIT = (
@@ -33,10 +33,7 @@ class Status(Enum):
         "No point satisfies all constraints: a certified bound proves it, or, from an exact baseline, its solver found the exact encoding of the "
         "networks infeasible, to its tolerances."
     )
-    HOST_INFEASIBLE = (
-        "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds; those that are "
-        "violated at the point that is nearest to feasible, {nearest}, are a place to begin."
-    )
+    HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
     UNBOUNDED = "The objective is unbounded in a subproblem. Bound the columns, above all those the network's inputs depend on."
     NUMERICAL_ERROR = (
         "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "
@@ -63,20 +60,19 @@ _ENDED = {
     Status.ITERATION_LIMIT: "The iteration limit was reached",
     Status.INTERRUPTED: "The run was interrupted by Ctrl-C, by the callback, by a request to stop or by an error",
 }
-_NOTHING_YET = (
-    " before a feasible point was found; the point that is nearest to feasible is {nearest}. More time or other starts may find one, and {prove} may "
-    "prove that there is none."
-)
+_NOTHING_YET = " before a feasible point was found. More time or other starts may find one, and {prove} may prove that there is none."
+_NEAREST = " The point that is nearest to feasible is {nearest}."
 _BOUNDED = (
     "The procedure has converged: around this feasible point no subproblem promises a better one. It is a local solution; no other is better "
     "than the bound. More time for the proof may close the gap."
 )
 
 
-def help_for(status: Status, words: Words, is_feasible: bool, has_bound: bool) -> str:
-    """What a status means and what to do next, for a point that is feasible or not, and a bound that is there or not."""
+def help_for(status: Status, words: Words, has_point: bool, is_feasible: bool, has_bound: bool) -> str:
+    """What a status means and what to do next, by whether there is a point, whether that is feasible, and whether there is a bound."""
+    text = status.value
     if status in _ENDED and not is_feasible:
-        return words.fill_in(_ENDED[status] + _NOTHING_YET)
-    if status is Status.LOCALLY_SOLVED and has_bound:
-        return words.fill_in(_BOUNDED)
-    return status.help_in(words)
+        text = _ENDED[status] + _NOTHING_YET
+    elif status is Status.LOCALLY_SOLVED and has_bound:
+        text = _BOUNDED
+    return words.fill_in(text + (_NEAREST if has_point and not is_feasible else ""))

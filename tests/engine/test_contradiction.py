@@ -29,7 +29,7 @@ def test_rows_that_contradict_one_another_are_named():
     assert result.worst_violations[0].constraint in ("row 'demand'", "row 'capacity'")
     assert result.violation == pytest.approx(1.0, abs=1e-6)
     assert "Violated    row '" in result.summary()
-    assert "nearest to feasible, in result.x," in result.help
+    assert result.help.endswith("The point that is nearest to feasible is in result.x.")
 
 
 def capped(cap):
