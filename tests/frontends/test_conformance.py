@@ -489,7 +489,8 @@ def test_the_closing_words_are_those_of_the_tool(case, tmp_path, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert result.words is case.module.WORDS
     assert said.endswith(f"{case.module.WORDS.prove} bounds how much better, other starts may find one.")
-    limited = case.solve(case.build(tmp_path, False), time_limit=0.0, verbose=False)
+    limited = case.solve(case.build(tmp_path, False), max_iterations=0, **QUIET)
+    assert limited.is_feasible
     assert f"with {case.module.WORDS.go_on}." in limited.summary()
     stuck = case.solve(case.build(tmp_path, True), **QUIET)
     assert stuck.summary().endswith(f"nearest to feasible is {case.module.WORDS.nearest}.")

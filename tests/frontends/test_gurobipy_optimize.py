@@ -72,11 +72,11 @@ def test_the_parameters_of_the_model_are_the_defaults_of_the_options(model, monk
     add_predictor_constr(model, NETWORK, x)
     received = {}
 
-    def record(program, embeddings, start, options):
+    def record(words, program, embeddings, start, options):
         received.update(vars(options))
         return dcembed.solve(program, embeddings, start, options)
 
-    monkeypatch.setattr(contract, "solve", record)
+    monkeypatch.setattr(contract, "solve_for", record)
     model.Params.TimeLimit, model.Params.Seed = 17, 4
     optimize(model)
     assert (received["time_limit"], received["seed"], received["threads"], received["verbose"]) == (17, 4, 1, False)

@@ -37,6 +37,8 @@ def explain(problem: Problem, journal: Journal, ending: Ending) -> Ending:
         return ending
     nearest = measure_plainly(plain, measure_start(plain, w))
     journal.offer(measure_start(problem.embedded, problem.embedded.lower(nearest.x)))
+    if journal.incumbent.is_feasible:
+        return replace(ending, status=Status.NUMERICAL_ERROR, reason="the solver called the host infeasible, but here is a feasible point")
     if measure_host(plain.host, w)[1] > journal.arguments.options.feasibility_tol:
         return ending
     why = "the solver found no point of the host with what the networks imply about it; without the networks it has one"

@@ -164,7 +164,7 @@ def _build_program(lp: Any, hessian: Any, switches: dict[str, Switch]) -> Progra
         ],
         maximize=is_maximized,
         column_names=columns,
-        row_names=[row_names[number] for number in plain] or None,
+        row_names=[row_names[number] for number in plain] if row_names else None,
     )
 
 
