@@ -70,3 +70,18 @@ def test_scenarios_that_share_their_decisions_have_a_nearest_point_too():
     result = dcembed.solve(program, Embedding(HAT, inputs, [[1], [2], [3], [4]]), options=quiet())
     assert result.status is Status.HOST_INFEASIBLE
     assert result.worst_violations[0].constraint in ("row 0", "row 1")
+
+
+def test_indicators_whose_columns_only_rows_bound_leave_the_status_as_it_is():
+    program = Program(
+        cost=[0.0, 1.0, 0.0, 0.0],
+        rows=[[1.0, 0, 0, 0], [1.0, 0, 0, 0], [0, 0, 1.0, 0]],
+        row_lb=[2.0, -np.inf, -5.0],
+        row_ub=[np.inf, 1.0, 5.0],
+        lb=[0.0, -9.0, -np.inf, 0.0],
+        ub=[3.0, 9.0, np.inf, 1.0],
+        integer=[3],
+        indicators=[Indicator(3, 1, [0.0, 0.0, 1.0, 0.0], ub=1.0)],
+    )
+    result = dcembed.solve(program, Embedding(HAT, [0], [1]), options=quiet(solver="highs"))
+    assert result.status is Status.HOST_INFEASIBLE

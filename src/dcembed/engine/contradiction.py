@@ -14,6 +14,7 @@ from dcembed.embedded.point import measure_plainly
 from dcembed.embedded.verify import measure_host
 from dcembed.engine.problem import Problem, solver_for
 from dcembed.engine.search.ending import Ending
+from dcembed.errors import MissingBoundError
 from dcembed.program.derive import add_columns, derive, without_objective
 from dcembed.program.program import Program
 from dcembed.run.journal import Journal
@@ -46,14 +47,18 @@ def explain(problem: Problem, journal: Journal, ending: Ending) -> Ending:
 
 
 def _least_excess(problem: Problem, host: Program, journal: Journal) -> Array | None:
-    """The point whose rows are off by the least in sum; None where no solver finds one."""
+    """The point whose rows are off by the least in sum; None where no solver finds one, or takes rows that may be off."""
     elastic = _elastic(host)
     limits = replace(journal.clock.limits(), gap=GAP, nodes=NUM_NODES)
-    with (
-        journal.log.working("rows in the way"),
-        closing(LastingSession(elastic, solver_for(problem, elastic.problem_class))) as session,
-    ):
-        solution = session.solve(limits)
+    try:
+        with (
+            journal.log.working("rows in the way"),
+            closing(LastingSession(elastic, solver_for(problem, elastic.problem_class))) as session,
+        ):
+            solution = session.solve(limits)
+    except MissingBoundError:
+        # Of an indicator whose columns are bounded by rows alone.
+        return None
     if solution.x is None or not np.isfinite(solution.x).all():
         return None
     found: Array = solution.x[: host.num_columns]

@@ -67,9 +67,13 @@ class Prices:
 
     def to_frame(self) -> pandas.DataFrame:
         """The prices that are not zero as a pandas DataFrame, the largest first."""
-        binding = sorted((entry for entry in self._entries() if entry[2] != 0.0), key=lambda entry: -abs(entry[2]))
+        binding = self._binding()
         kinds, names, values = zip(*binding, strict=True) if binding else ((), (), ())
         return build_frame({"price": np.array(values, dtype=np.float64), "kind": list(kinds)}, list(names), "constraint")
+
+    def _binding(self) -> list[tuple[str, str, float]]:
+        """The entries that are not zero, the largest first."""
+        return sorted((entry for entry in self._entries() if entry[2] != 0.0), key=lambda entry: -abs(entry[2]))
 
     def _entries(self) -> list[tuple[str, str, float]]:
         """(kind, name, price) of everything that can have one."""
@@ -86,7 +90,7 @@ class Prices:
 
     def __str__(self) -> str:
         # Budgets and demands are what one looks for; bounds of columns come after them.
-        binding = sorted((entry for entry in self._entries() if entry[2] != 0.0), key=lambda entry: (entry[0] == "bounds", -abs(entry[2])))
+        binding = sorted(self._binding(), key=lambda entry: entry[0] == "bounds")
         width = max((len(name) for _, name, _ in binding[:NUM_SHOWN]), default=0)
         lines = [f"{name:<{width}}  {price:.6g}" for _, name, price in binding[:NUM_SHOWN]] or ["Nothing binds here."]
         more = [f"... and {len(binding) - NUM_SHOWN:,} more, in to_frame()"] if len(binding) > NUM_SHOWN else []
