@@ -14,6 +14,7 @@ from dcembed.program import ConeConstraint, Indicator, Program, QuadraticConstra
 from dcembed.result import Iteration, Result
 from dcembed.run.clock import stop
 from dcembed.status import Status
+from dcembed.support import Support, support
 from dcembed.version import __version__
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "RayExecutor",
     "Result",
     "Status",
+    "Support",
     "Verification",
     "Workers",
     "__version__",
@@ -44,5 +46,6 @@ __all__ = [
     "solve",
     "split_quadratic",
     "stop",
+    "support",
     "verify",
 ]

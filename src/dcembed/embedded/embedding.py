@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from dcembed.arrays import Array
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.network.network import Network, chunks, evaluate
 from dcembed.program.matrices import MatrixLike, as_sparse, set_fields
@@ -79,13 +80,16 @@ class Embedding:
     outputs
         Column numbers that stand for the predictions, shape (k, n_out) (or (n_out,) for k = 1, or (k,) for n_out = 1).
         The host uses them like any column: in the objective, rows, bounds and indicators.
+    support
+        Where the inputs belong, such as a region made by `dcembed.support` from the data that the network was trained on; None for anywhere.
     """
 
     network: Network
     inputs: Array | AffineInputs
     outputs: Array
+    support: Region | None
 
-    def __init__(self, network: Any, inputs: ArrayLike | AffineInputs, outputs: ArrayLike) -> None:
+    def __init__(self, network: Any, inputs: ArrayLike | AffineInputs, outputs: ArrayLike, support: Region | None = None) -> None:
         if not isinstance(network, Network):
             from dcembed.importers import load_network
 
@@ -103,6 +107,7 @@ class Embedding:
         object.__setattr__(self, "network", network)
         object.__setattr__(self, "inputs", mapped)
         object.__setattr__(self, "outputs", columns)
+        object.__setattr__(self, "support", read_support(support, network, "Embedding"))
 
     @property
     def num_evaluations(self) -> int:
@@ -115,7 +120,13 @@ class Embedding:
             raise TypeError("Inputs that are columns have no constants.")
         inputs, changed = AffineInputs.__new__(AffineInputs), Embedding.__new__(Embedding)
         set_fields(inputs, coefficients=self.inputs.coefficients, offset=offset)
-        set_fields(changed, network=self.network, inputs=inputs, outputs=self.outputs)
+        set_fields(changed, network=self.network, inputs=inputs, outputs=self.outputs, support=self.support)
+        return changed
+
+    def with_support(self, support: Region | None) -> Embedding:
+        """The same with its inputs in another region, or anywhere."""
+        changed = Embedding.__new__(Embedding)
+        set_fields(changed, network=self.network, inputs=self.inputs, outputs=self.outputs, support=support)
         return changed
 
     def affine_inputs(self, num_columns: int) -> AffineInputs:
@@ -151,7 +162,27 @@ class Embedding:
         return values
 
     def __repr__(self) -> str:
-        return f"Embedding({self.network!r}, {self.num_evaluations} evaluation{'' if self.num_evaluations == 1 else 's'})"
+        where = "" if self.support is None else f", in the {self.support.label}"
+        return f"Embedding({self.network!r}, {self.num_evaluations} evaluation{'' if self.num_evaluations == 1 else 's'}{where})"
+
+
+def read_support(support: Any, network: Network, who: str) -> Region | None:
+    """A region that fits the network, or None."""
+    if support is None:
+        return None
+    if not isinstance(getattr(support, "num_inputs", None), int) or not callable(getattr(support, "excess", None)):
+        raise InputError(
+            f"{who}: support is not accepted: a region made by dcembed.support(data, kind=...) is expected, received {show(support)}."
+        )
+    if network.input_names is not None and callable(getattr(support, "for_names", None)):
+        support = support.for_names(network.input_names)
+    if support.num_inputs != network.num_inputs:
+        raise InputError(
+            f"{who}: the support is of data with {support.num_inputs} columns, but the network has {network.num_inputs} inputs. Give "
+            "dcembed.support the inputs that the network takes, one column each."
+        )
+    region: Region = support
+    return region
 
 
 def _shaped(inputs: AffineInputs, num_inputs: int) -> AffineInputs:

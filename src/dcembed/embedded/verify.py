@@ -22,7 +22,7 @@ class Verification:
     Parameters
     ----------
     objective
-        F, with the network's own predictions in it where they are columns.
+        F, with the network's own predictions in it where they are columns, and with the price of inputs outside of their support.
     rows, bounds, integrality, indicators
         Largest violation of each kind.
     predictions
@@ -31,6 +31,8 @@ class Verification:
         Largest 1/2 w'Qw + a'w - ub of a quadratic constraint.
     cones
         Largest ||v|| - t of a second-order cone.
+    support
+        How far the inputs of an evaluation are outside of where they must be, in the scaled units of the region.
     worst
         The three most violated constraints, worst first; none where all hold exactly.
     """
@@ -43,6 +45,7 @@ class Verification:
     predictions: float
     quadratics: float
     cones: float
+    support: float = 0.0
     worst: tuple[Violation, ...] = ()
 
     @property
@@ -77,6 +80,7 @@ NO_POINT = Verification(
     predictions=np.inf,
     quadratics=np.inf,
     cones=np.inf,
+    support=np.inf,
 )
 
 
@@ -95,7 +99,10 @@ def measure(program: Program, embeddings: Sequence[Embedding], w: Array, with_na
     with np.errstate(invalid="ignore"):
         objective, excess = program.objective(w), _excess(program, w)
         off = [np.abs(w[embedding.outputs] - embedding.predict(w)) for embedding in embeddings]
+        outside = [_outside_support(embedding, w) for embedding in embeddings]
     excess["predictions"] = np.concatenate([np.zeros(0), *(amounts.reshape(-1) for amounts in off)])
+    excess["support"] = np.concatenate([np.zeros(0), *(amounts for weight, amounts in outside if weight is None)])
+    objective += program.sense * sum(weight * float(amounts.sum()) for weight, amounts in outside if weight is not None)
     largest = {kind: _largest(amounts) for kind, amounts in excess.items()}
     return Verification(objective=objective, **largest, worst=_worst(program, embeddings, excess, largest) if with_names else ())
 
@@ -132,6 +139,15 @@ def _indicator_excess(program: Program, w: Array) -> Array:
     indicators = program.indicator_rows
     on = np.round(w[indicators.column]) == indicators.value
     return np.where(on, _outside(indicators.matrix @ w, indicators.lb, indicators.ub), 0.0)
+
+
+def _outside_support(embedding: Embedding, w: Array) -> tuple[float | None, Array]:
+    """The weight of the region that the inputs belong into, and how far outside each evaluation is."""
+    region = embedding.support
+    if region is None or region.weight == 0.0:
+        return 0.0, NOTHING
+    points = embedding.points(w)
+    return region.weight, region.excess(points) if np.isfinite(points).all() else np.full(len(points), np.inf)
 
 
 def _outside(value: Array, lb: Array, ub: Array) -> Array:
@@ -173,4 +189,13 @@ def _labels(program: Program, embeddings: Sequence[Embedding]) -> dict[str, Call
         "predictions": lambda p: f"prediction in {program.column_label(int(outputs[p]))}",
         "quadratics": program.quadratic_label,
         "cones": program.cone_label,
+        "support": lambda number: support_label(program, embeddings, number),
     }
+
+
+def support_label(program: Program, embeddings: Sequence[Embedding], number: int) -> str:
+    """What a region that inputs must be in is called: that of this number, counted over the evaluations of all such embeddings."""
+    held = [(e, i) for e in embeddings if e.support is not None and e.support.weight is None for i in range(e.num_evaluations)]
+    embedding, evaluation = held[number]
+    assert embedding.support is not None
+    return f"{embedding.support.label} that the inputs of {program.column_label(int(embedding.outputs[evaluation, 0]))} belong into"

@@ -41,7 +41,7 @@ from dcembed.program.matrices import MatrixLike
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, show
 from dcembed.result import Result
-from dcembed.run.arguments import Arguments, read_options, read_starts
+from dcembed.run.arguments import Arguments, lift_problem, read_options, read_starts
 from dcembed.run.clock import Clock, RunEnded
 from dcembed.run.journal import Journal, open_journal
 from dcembed.run.settling import settle
@@ -123,7 +123,8 @@ class CompiledProblem:
         self._rebuilt: tuple[str, ...] = ()
         self._taken: tuple[str, ...] = ()
         self._shelf = Shelf()
-        self._kept: _Kept | None = _prepare(self._minimized, self.embeddings, self.options, self._shelf)
+        lift = lift_problem(self._minimized, self.embeddings)
+        self._kept: _Kept | None = _prepare(lift.program, lift.embeddings, self.options, self._shelf)
         self._is_busy = threading.Lock()
         self._is_closed = False
 
@@ -217,8 +218,10 @@ class CompiledProblem:
     def _arguments(self, numbers: Mapping[str, Any], inputs_offset: Any, start: Any, options: Any) -> Arguments:
         program = change(self.program, numbers)
         embeddings = _with_offsets(self.embeddings, inputs_offset)
-        chosen = self._options(options)
-        return Arguments(program, self._as_minimization(program), embeddings, read_starts(_points(start), program.num_columns), chosen)
+        chosen, lift = self._options(options), lift_problem(program, embeddings)
+        starts = [lift.complete(point) for point in read_starts(_points(start), program.num_columns)]
+        least = self._as_minimization(program) if lift.is_plain else minimized(lift.program)
+        return Arguments(lift.program, least, list(lift.embeddings), starts, chosen, lift)
 
     def _options(self, options: Any) -> Options:
         if options is None:
@@ -278,6 +281,8 @@ def _find_lost(kept: _Kept | None, arguments: Arguments) -> str | None:
         return "the last solve ended before it was done"
     if kept.with_switches != arguments.options.switches:
         return "switches are read in the one solve and not in the other"
+    if not arguments.lift.is_plain:
+        return "regions of data and ensembles are written as rows again"
     return what_is_lost(kept.problem.embedded, arguments.minimized, arguments.embeddings, kept.with_switches)
 
 

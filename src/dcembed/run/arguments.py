@@ -10,12 +10,14 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding, read_embeddings
+from dcembed.embedded.lift import Lift, unlifted
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.derive import minimized
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, show
 from dcembed.result import Result
+from dcembed.support.lifting import lift_supports
 from dcembed.words import PYTHON, Words
 
 
@@ -26,15 +28,17 @@ class Arguments:
     Parameters
     ----------
     program
-        As the user wrote it: results are measured against it.
+        What is solved, in the user's sense: the user's program, with columns behind its own where regions or ensembles need them.
     minimized
         The same as a minimization, which is what methods work on.
     embeddings, starts, options
-        In their one form.
+        In their one form; starts have all columns.
     results
         Those of the starts that are results: their points are among `starts`, and their bounds may be taken up.
     words
         Of the tool that the problem was written in.
+    lift
+        The problem as the user wrote it, which results are measured against, and the way back to it.
     """
 
     program: Program
@@ -42,6 +46,7 @@ class Arguments:
     embeddings: list[Embedding]
     starts: list[Array]
     options: Options
+    lift: Lift
     results: tuple[Result, ...] = ()
     words: Words = PYTHON
 
@@ -58,7 +63,14 @@ def read_arguments(
     listed = read_embeddings(program, embeddings, "solve")
     given = start if isinstance(start, list | tuple) else (start,)
     results = tuple(item for item in given if isinstance(item, Result))
-    return Arguments(program, minimized(program), listed, read_starts(start, program.num_columns), read, results, words)
+    lift = lift_problem(program, listed)
+    starts = [lift.complete(point) for point in read_starts(start, program.num_columns)]
+    return Arguments(lift.program, minimized(lift.program), list(lift.embeddings), starts, read, lift, results, words)
+
+
+def lift_problem(program: Program, embeddings: Sequence[Embedding]) -> Lift:
+    """The problem with everything written as columns, rows, cones and predictions."""
+    return lift_supports(unlifted(program, embeddings))
 
 
 def read_options(options: Options | Mapping[str, object] | None) -> Options:

@@ -6,6 +6,7 @@ of the start that comes first. What is better by rounding alone takes the place 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +22,8 @@ class Incumbent:
     """The best feasible point, else the least violated one, and when and where the objective improved."""
 
     feasibility_tol: float
+    # What of a point is written down: the user's columns.
+    cut: Callable[[Array], Array] = np.asarray
     point: Point | None = None
     # The number of the start that the point is of.
     start: int = 0
@@ -70,11 +73,11 @@ class Incumbent:
         self.point = point
         if self.trace and not _improves(point.objective, self._news):
             self.trace[-1] = (self.trace[-1][0], point.objective)
-            self.points[-1] = point.x
+            self.points[-1] = self.cut(point.x)
             return
         self._news = point.objective
         self.trace.append((seconds, point.objective))
-        self.points = thinned([*self.points, point.x], room_for(point.x.size, len(self.points) + 1))
+        self.points = thinned([*self.points, self.cut(point.x)], room_for(point.x.size, len(self.points) + 1))
         self.num_left_out = sum(each is None for each in self.points)
         self.origins.append(origin)
 

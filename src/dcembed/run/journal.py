@@ -71,8 +71,8 @@ class Journal:
         self.arguments, self.embedded, self.clock = arguments, embedded, clock
         options = arguments.options
         self.log = RunLog(options.verbose, options.prove is not False, options.log_file, lambda: self._standing)
-        self._checkpoint = open_checkpoint(arguments.options.checkpoint, arguments.program, arguments.embeddings, self.log.note)
-        self.incumbent = Incumbent(arguments.options.feasibility_tol)
+        self._checkpoint = open_checkpoint(arguments.options.checkpoint, *arguments.lift.given, self.log.note)
+        self.incumbent = Incumbent(arguments.options.feasibility_tol, arguments.lift.cut)
         # Who does work that is independent of other work: nobody but this process, unless the run has others.
         self.crew = Crew()
         # What is to be done at every step, if anything.
@@ -132,12 +132,12 @@ class Journal:
         The point is there before anything else is done, so whatever ends the run, its answer is no worse.
         """
         if result.x is not None:
-            point = measure_point(self.embedded, self.embedded.lower(result.x))
+            point = measure_point(self.embedded, self.embedded.lower(self.arguments.lift.complete(result.x)))
             self.work_on("given")
             self._keep(measure_plainly(self.embedded, point))
         if result.bound == -result.program.sense * np.inf:
             return
-        if is_same_problem((result.program, result.embeddings), (self.arguments.program, self.arguments.embeddings)):
+        if is_same_problem((result.program, result.embeddings), self.arguments.lift.given):
             self.certify(self._sense * result.bound)
         else:
             self.log.note("The result to go on from is about another problem: its point is a start, its bound is not taken up.")
@@ -268,9 +268,8 @@ class Journal:
         arguments, best = self.arguments, self.incumbent.point
         result = build_result(
             self._proved(status),
-            best.x if best is not None else None,
-            arguments.program,
-            arguments.embeddings,
+            arguments.lift.cut(best.x) if best is not None else None,
+            *arguments.lift.given,
             arguments.options.feasibility_tol,
             bound=self._sense * self.bound,
             gap_tol=arguments.options.gap_tol,
@@ -303,7 +302,7 @@ class Journal:
         self._checkpoint.hear(
             Result(
                 status=Status.INTERRUPTED,
-                x=best.x if best is not None else None,
+                x=arguments.lift.cut(best.x) if best is not None else None,
                 objective=self._sense * best.objective if best is not None else np.nan,
                 violation=best.violation if best is not None else np.inf,
                 is_feasible=self.incumbent.is_feasible,
@@ -318,8 +317,8 @@ class Journal:
                 seconds=self.clock.seconds,
                 solver=self._solver,
                 sizes=self._sizes or count_sizes(self.embedded, 0, 0),
-                program=arguments.program,
-                embeddings=arguments.embeddings,
+                program=arguments.lift.given[0],
+                embeddings=arguments.lift.given[1],
                 feasibility_tol=arguments.options.feasibility_tol,
                 reason="the run was still under way when this was written",
             )

@@ -8,6 +8,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.crew.watch import Watch
+from dcembed.embedded.lift import unlifted
 from dcembed.embedded.point import Point
 from dcembed.engine.moves.narrowing import narrow
 from dcembed.engine.outcome import Outcome, best_of
@@ -100,8 +101,9 @@ def failed(problem: Problem, order: Order) -> Outcome:
 
 def follow_elsewhere(problem: Problem, watch: Watch, order: Order) -> Report:
     """The task of another process: make a start, and tell of better points as soon as they are met."""
-    program = problem.embedded.program
-    arguments = Arguments(program, program, list(problem.embedded.embeddings), [], replace(problem.options, verbose=False, log_file=None))
+    program, embeddings = problem.embedded.program, problem.embedded.embeddings
+    options = replace(problem.options, verbose=False, log_file=None)
+    arguments = Arguments(program, program, list(embeddings), [], options, unlifted(program, embeddings))
     journal = Messenger(arguments, problem, watch, order)
     outcome = follow(problem, order, journal)
     if journal.has_given_up and outcome.status is Status.INTERRUPTED:
