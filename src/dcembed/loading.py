@@ -27,7 +27,7 @@ from dcembed.status import Status
 SAME = 1e-6
 # Statuses that say of the point that it is feasible, and those that say that none was found.
 FEASIBLE = (Status.OPTIMAL, Status.LOCALLY_SOLVED)
-WITHOUT = (Status.INFEASIBLE, Status.HOST_INFEASIBLE, Status.LOCALLY_INFEASIBLE)
+WITHOUT = (Status.INFEASIBLE, Status.HOST_INFEASIBLE, Status.OUTSIDE_SUPPORT, Status.LOCALLY_INFEASIBLE)
 
 
 def load_result(path: str | Path) -> Result:

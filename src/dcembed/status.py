@@ -34,6 +34,10 @@ class Status(Enum):
         "networks infeasible, to its tolerances."
     )
     HOST_INFEASIBLE = "The solver found the host infeasible, even without any row that has a prediction in it. Check its rows and bounds."
+    OUTSIDE_SUPPORT = (
+        "Rows and bounds of the host have points, but none of them has its inputs where the data are: the support and the host do not meet. The reason "
+        "names the region and how far it is. Check units and order of the data, take more of it, or give the support a weight."
+    )
     UNBOUNDED = "The objective is unbounded in a subproblem. Bound the columns, above all those the network's inputs depend on."
     NUMERICAL_ERROR = (
         "The solver failed on several subproblems in a row; the best point so far is returned. Try another solver, or bring rows and "

@@ -32,7 +32,7 @@ from dcembed.words import Words
 WORDS = Words(go_on="warm_start=True", nearest="loaded into the variables with load_infeasible=True")
 
 # The other statuses are dcembed's names. To CVXPY "unbounded" is a proof, which a subproblem without bound is not.
-_STATUSES = {Status.HOST_INFEASIBLE: "infeasible", Status.UNBOUNDED: "unbounded_subproblem"}
+_STATUSES = {Status.HOST_INFEASIBLE: "infeasible", Status.OUTSIDE_SUPPORT: "infeasible", Status.UNBOUNDED: "unbounded_subproblem"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def restore(extraction: Extraction[CanonicalForm], result: Result, load_infeasib
     value = None
     if primal and result.is_feasible:
         value = problem.objective.value
-    elif result.status in (Status.INFEASIBLE, Status.HOST_INFEASIBLE):
+    elif result.status in (Status.INFEASIBLE, Status.HOST_INFEASIBLE, Status.OUTSIDE_SUPPORT):
         value = extraction.program.sense * np.inf
     problem._value = value
     problem._status = _STATUSES.get(result.status, result.status.name.lower())

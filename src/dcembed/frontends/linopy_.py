@@ -36,6 +36,7 @@ CONDITIONS = {
     Status.LOCALLY_INFEASIBLE: "other",
     Status.INFEASIBLE: "infeasible",
     Status.HOST_INFEASIBLE: "infeasible",
+    Status.OUTSIDE_SUPPORT: "infeasible",
     Status.UNBOUNDED: "unbounded",
     Status.NUMERICAL_ERROR: "internal_solver_error",
     Status.INTERRUPTED: "user_interrupt",

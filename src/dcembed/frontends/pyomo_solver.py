@@ -42,6 +42,7 @@ _NO_POINT = {
     Status.INTERRUPTED: (SolverStatus.aborted, TerminationCondition.userInterrupt),
     Status.INFEASIBLE: (SolverStatus.warning, TerminationCondition.infeasible),
     Status.HOST_INFEASIBLE: (SolverStatus.warning, TerminationCondition.infeasible),
+    Status.OUTSIDE_SUPPORT: (SolverStatus.warning, TerminationCondition.infeasible),
     Status.NUMERICAL_ERROR: (SolverStatus.error, TerminationCondition.solverFailure),
 }
 _SOLUTIONS = {

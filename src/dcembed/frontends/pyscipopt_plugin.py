@@ -28,7 +28,7 @@ NAME = "dcembed"
 # Last among all that enforce and check: a point that breaks a row need not be put through the networks.
 PRIORITY = -9_000_000
 ROUNDS = "presolving/maxrounds"
-INFEASIBLE = (Status.INFEASIBLE, Status.HOST_INFEASIBLE)
+INFEASIBLE = (Status.INFEASIBLE, Status.HOST_INFEASIBLE, Status.OUTSIDE_SUPPORT)
 
 
 class Predictor(Protocol):

@@ -326,7 +326,7 @@ class Journal:
 
     def _proved(self, status: Status) -> Status:
         """The status that the bound proves, else the one that the method ended with."""
-        if not self.is_closed or status is Status.HOST_INFEASIBLE:
+        if not self.is_closed or status in (Status.HOST_INFEASIBLE, Status.OUTSIDE_SUPPORT):
             return status
         return Status.OPTIMAL if self.incumbent.is_feasible else Status.INFEASIBLE
 

@@ -35,7 +35,7 @@ class Clusters:
     @property
     def label(self) -> str:
         """What messages call it."""
-        return f"{len(self.parts)} clusters of the data ({'boxes' if isinstance(self.parts[0], Box) else 'ellipsoids'})"
+        return f"union of {len(self.parts)} clusters of the data ({'boxes' if isinstance(self.parts[0], Box) else 'ellipsoids'})"
 
     def excess(self, z: Array) -> Array:
         """Shape (k,)."""

@@ -37,3 +37,35 @@ def project(vertices: Array, point: Array) -> tuple[Array, Array]:
     weights, _ = nnls(matrix, rhs, maxiter=30 * len(vertices))
     weights = weights / weights.sum()
     return weights, weights @ vertices
+
+
+# Points of a cloud that are looked at in the first place, and that are added in every round.
+FIRST, ADDED = 60, 20
+ROUNDS = 60
+# A plane that leaves no point of the cloud on its other side by more than this, in scaled units, proves the projection.
+PROVED = 1e-10
+
+
+def project_onto_cloud(cloud: Array, point: Array) -> Array:
+    """The point of the hull of a cloud (N, d) that is nearest to a point (d,), however many points the cloud has.
+
+    Few of them carry the projection: those that are nearest, and those that the plane through the projection leaves on the side of the point, are
+    added until it leaves none.
+    """
+    away = np.linalg.norm(cloud - point, axis=1)
+    chosen = np.unique(np.argsort(away, kind="stable")[:FIRST])
+    chosen = np.union1d(chosen, np.concatenate([cloud.argmin(axis=0), cloud.argmax(axis=0)]))
+    nearest = point
+    for _ in range(ROUNDS):
+        weights, nearest = project(cloud[chosen], point)
+        gap = nearest - point
+        length = float(np.linalg.norm(gap))
+        if length <= PROVED:
+            break
+        beyond = (nearest - cloud) @ gap / length
+        worst = np.argsort(-beyond, kind="stable")[:ADDED]
+        worst = worst[beyond[worst] > PROVED]
+        if worst.size == 0:
+            break
+        chosen = np.union1d(chosen[weights > 0.0], worst)
+    return nearest
