@@ -5,6 +5,7 @@ from dcembed.embedded import AffineInputs, Embedding, Verification, verify
 from dcembed.engine.compiled import CompiledProblem, compile
 from dcembed.engine.prove import prove
 from dcembed.engine.solve import solve
+from dcembed.ensembles import Ensemble, ensemble
 from dcembed.errors import DcembedError
 from dcembed.importers import load_network, save_network
 from dcembed.loading import load_result
@@ -23,6 +24,7 @@ __all__ = [
     "ConeConstraint",
     "DcembedError",
     "Embedding",
+    "Ensemble",
     "Indicator",
     "Iteration",
     "Network",
@@ -39,6 +41,7 @@ __all__ = [
     "__version__",
     "build_mlp",
     "compile",
+    "ensemble",
     "load_network",
     "load_result",
     "prove",

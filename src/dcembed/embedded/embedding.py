@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from dcembed.arrays import Array
 from dcembed.embedded.region import Region
 from dcembed.errors import InputError
-from dcembed.network.network import Network, chunks, evaluate
+from dcembed.network.chunks import slices
+from dcembed.network.network import CHUNK_ENTRIES, Network, evaluate
 from dcembed.program.matrices import MatrixLike, as_sparse, set_fields
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, require, require_all, show
@@ -157,7 +158,7 @@ class Embedding:
     def predict(self, w: Array) -> Array:
         """The predictions at w, shape (k, n_out); the inputs of a million evaluations are never held at once."""
         values = np.empty(self.outputs.shape)
-        for chunk in chunks(self.num_evaluations, self.network):
+        for chunk in slices(self.num_evaluations, self.network.num_held, CHUNK_ENTRIES):
             values[chunk] = evaluate(self.network, self.points(w, chunk))
         return values
 

@@ -92,6 +92,11 @@ class Network:
         """Inputs, units and outputs: what a pass holds for each point."""
         return self.num_inputs + self.num_hidden + self.num_outputs
 
+    @property
+    def num_held(self) -> int:
+        """What an evaluation holds for each point."""
+        return self.num_entries
+
     @cached_property
     def is_piecewise_linear(self) -> bool:
         """Whether all units are ReLU."""
@@ -100,6 +105,10 @@ class Network:
     def __call__(self, points: npt.ArrayLike) -> Array:
         """The predictions, as by `evaluate`."""
         return evaluate(self, points)
+
+    def forward(self, points: Array) -> Array:
+        """The predictions at some points at once, (k, num_inputs) to (k, num_outputs); nothing is checked."""
+        return apply_affine(self.output, [points, *pass_through(self, points)[1]])
 
     def __repr__(self) -> str:
         named = zip(self.widths, self.activations, strict=True)
@@ -162,15 +171,21 @@ def evaluate(network: Network, points: npt.ArrayLike) -> Array:
 
     f = sum_m C_m z_m + D x + e with z_l = phi_l(a_l), a_l = sum_{m<l} A_lm z_m + B_l x + b_l.
     """
+    given = read_points(network, points)
+    batch = np.atleast_2d(given)
+    values = np.empty((batch.shape[0], network.num_outputs))
+    for chunk in slices(batch.shape[0], network.num_held, CHUNK_ENTRIES):
+        values[chunk] = network.forward(batch[chunk])
+    return values if given.ndim == 2 else values[0]
+
+
+def read_points(network: Network, points: npt.ArrayLike) -> Array:
+    """Points of shape (k, num_inputs) or (num_inputs,) as numbers; InputError for others."""
     if not isinstance(points, np.ndarray) or points.dtype != np.float64:
         points = as_numbers(points, "Network: points")
     if points.ndim not in (1, 2) or points.shape[-1] != network.num_inputs:
         raise InputError(f"The network takes points of shape (k, {network.num_inputs}), received shape {points.shape}.")
-    batch = np.atleast_2d(points)
-    values = np.empty((batch.shape[0], network.num_outputs))
-    for chunk in chunks(batch.shape[0], network):
-        values[chunk] = apply_affine(network.output, [batch[chunk], *pass_through(network, batch[chunk])[1]])
-    return values if points.ndim == 2 else values[0]
+    return points
 
 
 def chunks(size: int, network: Network) -> Iterator[slice]:

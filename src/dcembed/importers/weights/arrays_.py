@@ -4,7 +4,8 @@ Two kinds of files are read. A plain multilayer perceptron has the keys W1, b1, 
 (outputs, inputs), biases optional; `mean` and `std`, where present, standardize the input first, (x - mean) / std. What is done
 between the layers is in the key `activations`, a name or one name for each hidden layer, or is given by
 `load_network(path, architecture=...)`. Such a file is compared with a forward pass in plain numpy and, where it has `check_points`
-and `check_values`, with those. A file of `save_network` holds any network in skip form, and always has them.
+and `check_values`, with those. A file of `save_network` holds any network in skip form, and always has them; of an ensemble also its
+members, without which it is read as the network that it is.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dcembed.importers.request import Request
 from dcembed.importers.weights.chain import Layers, load_chain, read_checks
 from dcembed.network.activations import ACTIVATIONS, RELU, Activation, find_activation
 from dcembed.network.affine import Affine
+from dcembed.network.ensemble import Ensemble
 from dcembed.network.network import Network
 from dcembed.reading import as_path, require
 from dcembed.writing import write_whole
@@ -83,7 +85,7 @@ def pack_network(network: Network, who: str) -> dict[str, Array]:
         arrays |= _pack_activation(activation, f"layer{index}", who)
     for index, affine in enumerate((*network.stages, network.output), start=1):
         arrays |= dict(_pack(affine, f"layer{index}"))
-    return arrays
+    return arrays | (_pack_ensemble(network) if isinstance(network, Ensemble) else {})
 
 
 def check_values(network: Network) -> dict[str, Array]:
@@ -106,7 +108,8 @@ def _read(path: Path) -> dict[str, Array]:
 def _is_wanted(key: str) -> bool:
     return (
         re.fullmatch(
-            r"[Wb]\d+|mean|std|activations|dcembed_format|num_inputs|num_stages|input_names|check_points|check_values|layer\d+\..+", key
+            r"[Wb]\d+|mean|std|activations|dcembed_format|num_inputs|num_stages|input_names|check_points|check_values|(layer\d+|members|ensemble)\..+",
+            key,
         )
         is not None
     )
@@ -182,6 +185,33 @@ def _pack_activation(activation: Activation, name: str, who: str) -> dict[str, A
     return {f"{name}.activation": np.array(activation.name, dtype=np.str_), f"{name}.parameters": np.array(activation.parameters)}
 
 
+def _pack_ensemble(ensemble: Ensemble) -> dict[str, Array]:
+    """What an ensemble has beyond every network."""
+    return {
+        **dict(_pack(ensemble.members, "members")),
+        "ensemble.weights": ensemble.weights,
+        "ensemble.combination": np.array(ensemble.combination, dtype=np.str_),
+        "ensemble.parameter": np.array(ensemble.parameter),
+    }
+
+
+def _unpack_ensemble(network: Network, arrays: Mapping[str, Array]) -> Ensemble:
+    parameter = _numbers(arrays, "ensemble.parameter", "f")
+    if parameter.shape != ():
+        raise ValueError(f"ensemble.parameter has shape {parameter.shape}")
+    return Ensemble(
+        network.num_inputs,
+        network.stages,
+        network.output,
+        network.input_names,
+        network.activations,
+        members=_unpack(arrays, "members"),
+        weights=_numbers(arrays, "ensemble.weights", "f"),
+        combination=str(_numbers(arrays, "ensemble.combination", "U")),
+        parameter=float(parameter),
+    )
+
+
 def _unpack_activation(arrays: Mapping[str, Array], name: str) -> Activation:
     if f"{name}.activation" not in arrays:
         return RELU
@@ -228,6 +258,7 @@ def unpack_network(arrays: Mapping[str, Any], path: Path) -> Network:
         names = tuple(map(str, _numbers(arrays, "input_names", "U").reshape(-1))) if "input_names" in arrays else None
         activations = tuple(_unpack_activation(arrays, f"layer{index}") for index in range(1, num_stages + 1))
         network = Network(num_inputs, tuple(layers[:-1]), layers[-1], names, activations)
+        ensemble = _unpack_ensemble(network, arrays) if "ensemble.combination" in arrays else None
         points, values = _numbers(arrays, "check_points", "f"), _numbers(arrays, "check_values", "f")
         if points.ndim != 2 or points.shape[1] != num_inputs or values.shape != (len(points), network.num_outputs) or not points.size:
             raise ValueError(f"check_points and check_values have shapes {points.shape} and {values.shape}")
@@ -235,4 +266,6 @@ def unpack_network(arrays: Mapping[str, Any], path: Path) -> Network:
         if isinstance(error, NetworkError):
             raise NetworkError(f"{path}: {error}") from None
         raise NetworkError(f"{path} is damaged: {type(error).__name__}: {error}. Save the network again.") from error
-    return check(network, lambda _: values, "saved network", points=points, continued=True)
+    # An ensemble is evaluated by its members, and bounded and linearized by its stages: both have to be right.
+    parts = [network] if ensemble is None else [network, ensemble]
+    return [check(part, lambda _: values, "saved network", points=points, continued=True) for part in parts][-1]
