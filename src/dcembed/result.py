@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dcembed.prices.prices import Prices
+    from dcembed.support.report import SupportReport
 
 # A violation below this is shown as such.
 NOISE = 1e-9
@@ -270,6 +271,29 @@ class Result:
 
         return find_prices(self.program, self.embeddings, self.x)
 
+    @cached_property
+    def support(self) -> SupportReport | None:
+        """Where the inputs of every evaluation are among the data that was given by `dcembed.support`, and how sure the networks are there.
+
+        Distances from box, hull, ellipsoid and nearest points of the data, the spread of ensembles, and the error of the network nearby where
+        targets were given. None where no embedding has data nor is an ensemble, or without a point.
+
+        Examples
+        --------
+        >>> import dcembed, numpy as np
+        >>> hat = dcembed.build_mlp([[[1.0], [1.0]], [[1.0, -2.0]]], [[0.0, -1.0], None])
+        >>> region = dcembed.support(np.linspace(0.0, 0.8, 41)[:, None], "box")
+        >>> program = dcembed.Program(cost=[0.0, 1.0], lb=[0.0, -9.0], ub=[3.0, 9.0], maximize=True)
+        >>> result = dcembed.solve(program, dcembed.Embedding(hat, [0], [1], support=region), options={"verbose": False})
+        >>> print(round(result.objective, 6), result.support)
+        0.8 inside box, hull and ellipsoid of the data, data 0.38 away (usually 0.21)
+        """
+        if self.x is None or not np.isfinite(self.x).all():
+            return None
+        from dcembed.support.report import report_support
+
+        return report_support(self.program, self.embeddings, self.x)
+
     @property
     def worst_violations(self) -> tuple[Violation, ...]:
         """The three most violated constraints at x by the user's names, worst first; none where all hold exactly."""
@@ -280,7 +304,7 @@ class Result:
         """The value of every column by its name; columns without a name are x0, x1, ... by their numbers. Empty without a point."""
         return {} if self.x is None else dict(zip(name_columns(self.program), self.x.tolist(), strict=True))
 
-    def to_frame(self, what: Literal["columns", "incumbents", "bounds", "history"] = "columns") -> pandas.DataFrame:
+    def to_frame(self, what: Literal["columns", "incumbents", "bounds", "history", "support"] = "columns") -> pandas.DataFrame:
         """A pandas DataFrame.
 
         Parameters
@@ -288,6 +312,7 @@ class Result:
         what
             "columns": value, bounds and kind (continuous, integer, prediction) of every column, by name. "incumbents": seconds, objective and origin
             of every improving point. "bounds": seconds and value of every better bound. "history": every step of the run.
+            "support": where the inputs of every evaluation are among the data, see `support`.
 
         Raises
         ------
@@ -305,14 +330,37 @@ class Result:
         if what == "history":
             names = [each.name for each in fields(Iteration) if each.name != "point"]
             return build_frame({name: [getattr(record, name) for record in self.history] for name in names})
-        raise InputError(f"Result.to_frame: {what!r} is not known. Accepted: 'columns', 'incumbents', 'bounds', 'history'.")
+        if what == "support":
+            if self.support is None:
+                raise InputError(
+                    "Result.to_frame: there is no data to compare with. Embed with support=dcembed.support(data, ...), or an ensemble."
+                )
+            return self.support.to_frame()
+        raise InputError(f"Result.to_frame: {what!r} is not known. Accepted: 'columns', 'incumbents', 'bounds', 'history', 'support'.")
 
-    def plot(self, title: str = "") -> Figure:
-        """The run as a matplotlib figure: objective and bound over time, and the violation of every candidate; a notebook shows it.
+    def plot(self, title: str = "", what: Literal["run", "support"] = "run", axes: Any = None) -> Figure:
+        """The run, or the answer among the data, as a matplotlib figure; a notebook shows it.
 
         `figure.savefig("run.png")` writes it. MissingPackageError where matplotlib is not installed.
+
+        Parameters
+        ----------
+        title
+            A line above the picture.
+        what
+            "run": objective and bound over time, and the violation of every candidate. "support": the inputs among the data of each region.
+        axes
+            Of "support": two inputs by names or numbers; the principal axes of the data by default.
         """
-        return draw_run(self, title)
+        if what == "run":
+            return draw_run(self, title)
+        if what != "support":
+            raise InputError(f"Result.plot: {what!r} is not known. Accepted: 'run', 'support'.")
+        if self.x is None:
+            raise NoSolutionError(f"plot: there is no point to show among the data ({self.status.name}).")
+        from dcembed.plot.data import draw_data
+
+        return draw_data(self.embeddings, self.x, axes, title)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -344,6 +392,8 @@ class Result:
             lines.append(f"Agreement   {self.agreement} of {self.num_starts} starts within 0.1 % of the best")
         if self.x is not None and not self.is_feasible:
             lines.append("Violated    " + "; ".join(map(str, self.worst_violations)))
+        if self.support is not None:
+            lines.append(f"Support     {self.support}")
         if self.incumbents:
             lines.append(f"Best found  after {self.incumbents[-1][0]:.2f} s" + self._brought())
         return "\n".join([*lines, self.help])

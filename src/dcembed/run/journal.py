@@ -288,11 +288,21 @@ class Journal:
             notes=self.log.notes,
             words=arguments.words,
         )
+        result = self._with_warnings(result)
         if self._checkpoint is not None:
             result = self._checkpoint.finish(result)
         if is_said:
             self.log.summary(result)
         return result
+
+    def _with_warnings(self, result: Result) -> Result:
+        """The result with a note where its answer is outside of everything that the networks have seen."""
+        report = result.support
+        if report is None or not report.warnings:
+            return result
+        for words in report.warnings:
+            self.log.note(words)
+        return replace(result, notes=self.log.notes)
 
     def _write_down(self) -> None:
         """Let the checkpoint have what is best so far; whoever reads it measures it."""

@@ -12,7 +12,8 @@ from dcembed.embedded.embedding import AffineInputs, Embedding
 from dcembed.importers.weights.arrays_ import check_values, pack_network, unpack_network
 from dcembed.network.network import Network
 from dcembed.saving.matrices import pack_matrices, unpack_matrices
-from dcembed.saving.packed import Packed
+from dcembed.saving.packed import Packed, joined
+from dcembed.saving.supports import pack_supports, unpack_supports
 
 
 def pack_embeddings(embeddings: Sequence[Embedding], who: str) -> Packed:
@@ -33,7 +34,7 @@ def pack_embeddings(embeddings: Sequence[Embedding], who: str) -> Packed:
     }
     for number, network in enumerate(networks):
         arrays |= {f"network{number}.{key}": array for key, array in pack_network(network, who).items()}
-    return Packed(arrays)
+    return joined(Packed(arrays), pack_supports(embeddings, who))
 
 
 def with_checks(packed: Packed, embeddings: Sequence[Embedding]) -> Packed:
@@ -58,9 +59,10 @@ def unpack_embeddings(packed: Packed, num_columns: int, path: Path) -> list[Embe
     widths = [network.num_inputs for network in chosen]
     given = iter(_cut(packed.whole("inputs", num_columns), count[~is_affine], _where(widths, ~is_affine)))
     mapped = iter(_unpack_affine(packed, count[is_affine], _where(widths, is_affine), num_columns))
+    regions = unpack_supports(packed, number.size, path)
     return [
-        Embedding(network, next(mapped) if affine else next(given), columns)
-        for network, affine, columns in zip(chosen, is_affine, outputs, strict=True)
+        Embedding(network, next(mapped) if affine else next(given), columns, region)
+        for network, affine, columns, region in zip(chosen, is_affine, outputs, regions, strict=True)
     ]
 
 

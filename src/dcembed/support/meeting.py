@@ -34,7 +34,10 @@ def describe_outside(program: Program, embeddings: Sequence[Embedding], x: Array
         if region is None or region.weight is not None:
             continue
         found += [
-            (float(far), f"the {region.label} that the inputs of {program.column_label(int(outputs[0]))} belong into is {far:.3g} scaled units away")
+            (
+                float(far),
+                f"the {region.label} that the inputs of {program.column_label(int(outputs[0]))} belong into is {far:.3g} scaled units away",
+            )
             for far, outputs in zip(region.excess(embedding.points(x)), embedding.outputs, strict=True)
             if far > tolerance
         ]

@@ -37,6 +37,7 @@ class SupportReport:
         How far the inputs are outside of the region that was given.
     outside_box, outside_hull, outside_ellipsoid
         How far outside of the ranges of the data, of its convex hull, and of the ellipsoid that has all of it inside; 0 inside. Categories are left aside.
+        Of more than 500 evaluations of a network the distance from the hull is that of the 500 that are farthest out, NaN for the others.
     is_observed
         Whether the data has the combination of categories; True where there are none.
     nearest, near
@@ -76,7 +77,9 @@ class SupportReport:
         worst = places[np.argmax(np.where(np.isnan(self.outside_hull[places]), 0.0, self.outside_hull[places]))]
         which = f"The inputs of {self.prediction[worst]!r} are" if places.size == 1 else f"The inputs of {places.size:,} evaluations are"
         if not self.is_observed[worst]:
-            return (f"{which} a combination of categories that the data does not have: the prediction there rests on nothing that was seen.",)
+            return (
+                f"{which} a combination of categories that the data does not have: the prediction there rests on nothing that was seen.",
+            )
         return (
             f"{which} outside everything seen, {'' if places.size == 1 else 'at most '}{self.outside_hull[worst]:.2g} scaled units from the hull of the data: "
             "the prediction there is a guess. dcembed.support(data, 'hull') keeps answers inside.",
@@ -97,7 +100,9 @@ def report_support(program: Program, embeddings: Sequence[Embedding], x: Array) 
     if not parts:
         return None
     joined: dict[str, Any] = {
-        each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(SupportReport) if each.name != "prediction"
+        each.name: np.concatenate([getattr(part, each.name) for part in parts])
+        for each in fields(SupportReport)
+        if each.name != "prediction"
     }
     return SupportReport(prediction=tuple(name for part in parts for name in part.prediction), **joined)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dcembed.arrays import Array
-from dcembed.errors import MissingPackageError
+from dcembed.plot.figures import BLUE, GREEN, GREY, RED, new_figure, tidy
 from dcembed.program.program import Program
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # Improving points that are further from the last one than most by this factor are not in the picture.
 FAR = 4.0
-BLUE, GREY, RED, GREEN = "#1f5fa8", "#9aa5b1", "#c0392b", "#2e8b57"
 
 
 class Run(Protocol):
@@ -65,16 +64,6 @@ class Step(Protocol):
         """Of its candidate."""
 
 
-def require_matplotlib() -> None:
-    """Raise MissingPackageError if no picture can be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingPackageError(
-            'A picture needs the package matplotlib, which is not installed. Run: pip install "dcembed[plot]"'
-        ) from None
-
-
 def plot_run(result: Run, path: str | Path, title: str = "") -> None:
     """Draw the incumbents and the bounds over time, and below them the violation of every candidate, to a file.
 
@@ -92,12 +81,7 @@ def plot_run(result: Run, path: str | Path, title: str = "") -> None:
 
 def draw_run(result: Run, title: str = "") -> Figure:
     """The same picture as a figure; no window is opened."""
-    require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((8, 5.5))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.4])
     end = max(result.seconds, 1e-3)
     _draw_objective(upper, result, end)
@@ -106,9 +90,7 @@ def draw_run(result: Run, title: str = "") -> Figure:
     lower.set_xlabel("seconds")
     lower.set_xlim(0, end * 1.02)
     for axes in (upper, lower):
-        axes.grid(True, color="#e6e9ed", linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     return figure
 
 
