@@ -1,10 +1,10 @@
-"""Several clouds: a union of ellipsoids or boxes, with one binary each.
+"""Several clouds: a union of ellipsoids or boxes, with one binary each, of which one is chosen.
 
-For every cluster c a copy z_c of the inputs, which is 0 unless the binary b_c is 1:
+    boxes        sum_c b_c lb_c <= z <= sum_c b_c ub_c
+    ellipsoids   |W_c (z - m_c)| <= r_c + M_c (1 - b_c)   for each c
 
-    z = sum_c z_c,   sum_c b_c = 1,   |W_c (z_c - m_c b_c)| <= r_c b_c     (or  lb_c b_c <= z_c <= ub_c b_c  for boxes)
-
-Without integrality this is the convex hull of the union: nothing of the kind needs a large constant.
+M_c is how much longer than r_c that length can be in any of the other ellipsoids, so nothing is cut off. Copies of z for each cluster would do without it, but
+need cones that shrink to a point where their binary is 0, which solvers keep to the root of their tolerance only.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.support.box import Box, fit_box
 from dcembed.support.ellipsoid import Ellipsoid, fit_ellipsoid
-from dcembed.support.piece import Piece, build_piece
+from dcembed.support.piece import Piece, build_piece, softened
 
-# A soft region reaches as far as this, in the units of its clusters: the binaries need a limit.
-FARTHEST = 1e4
+# A point that is outside of all clusters is no further from any than this, in the units of the others: the binaries need a limit.
+FARTHEST = 1e3
 # Times that clusters are looked for, from other centers; the tightest is taken.
 TRIES = 5
 
@@ -43,116 +42,72 @@ class Clusters:
         return least
 
     def piece(self, names: tuple[str, ...], is_soft: bool) -> Piece:
-        """A binary and a copy of the inputs for each cluster; where it is soft, a distance for each, and their sum."""
-        d, c = len(names), len(self.parts)
-        copies = [(f"{name} in cluster {i}", -np.inf, np.inf) for i in range(c) for name in names]
-        columns = [*copies, *((f"cluster {i}", 0.0, 1.0) for i in range(c))]
-        columns += [(f"distance from cluster {i}", 0.0, FARTHEST) for i in range(c)] if is_soft else []
-        columns += [("distance", 0.0, np.inf)] if is_soft else []
-        rows = _Rows(d, len(columns), c)
-        rows.add(np.eye(d), {**{i: -np.eye(d) for i in range(c)}}, 0.0, 0.0, [f"clusters of {name}" for name in names])
-        rows.add(None, {("b", i): np.ones((1, 1)) for i in range(c)}, 1.0, 1.0, ["one cluster"])
-        if is_soft:
-            for i in range(c):
-                rows.add(
-                    None, {("s", i): np.ones((1, 1)), ("b", i): np.full((1, 1), -FARTHEST)}, -np.inf, 0.0, [f"distance of cluster {i}"]
-                )
-            total: dict[object, Array] = {("s", i): -np.ones((1, 1)) for i in range(c)}
-            rows.add(None, {**total, "total": np.ones((1, 1))}, 0.0, np.inf, ["distance from the nearest cluster"])
-        cones, offset, sizes = sp.csr_array((0, len(columns))), np.zeros(0), list[int]()
-        if isinstance(self.parts[0], Box):
-            self._bound(rows, names, is_soft)
+        """A binary for each cluster, one of which is chosen; what it chooses as rows or cones."""
+        c, chosen = len(self.parts), [(f"cluster {i}", 0.0, 1.0) for i in range(len(self.parts))]
+        one = np.ones((1, c))
+        if not isinstance(self.parts[0], Ellipsoid):
+            hard = self._boxes(names, chosen, one)
         else:
-            cones, offset, sizes = self._cones(rows, is_soft)
-        return build_piece(
-            d,
-            columns=columns,
-            rows=rows.of_inputs(),
-            own_rows=rows.of_columns(),
-            row_lb=np.concatenate(rows.lb),
-            row_ub=np.concatenate(rows.ub),
-            row_names=rows.names,
-            cones=sp.csr_array((len(offset), d)),
-            own_cones=cones,
-            cone_offset=offset,
-            cone_sizes=sizes,
-            integer=range(c * d, c * d + c),
-            slack=len(columns) - 1 if is_soft else (),
-        )
+            blocks = [np.vstack([np.zeros((1, len(names))), part.whitening]) for part in self._ellipsoids]
+            reach = self._reach(is_soft)
+            heads = [np.vstack([-reach[i] * np.eye(c)[i], np.zeros((len(names), c))]) for i in range(c)]
+            offset = [np.append(part.radius + reach[i], -part.whitening @ part.center) for i, part in enumerate(self._ellipsoids)]
+            hard = build_piece(
+                len(names),
+                columns=chosen,
+                rows=np.zeros((1, len(names))),
+                own_rows=one,
+                row_lb=np.ones(1),
+                row_ub=np.ones(1),
+                row_names=["one cluster"],
+                cones=np.vstack(blocks),
+                own_cones=np.vstack(heads),
+                cone_offset=np.concatenate(offset),
+                cone_sizes=[len(names) + 1] * c,
+                integer=range(c),
+            )
+        return softened(hard) if is_soft else hard
 
     def complete(self, z: Array, is_soft: bool) -> Array:
-        """The inputs in the nearest cluster, and nothing in the others."""
-        k, d = z.shape
+        """The nearest cluster, and the distance from it where it is soft."""
         distance = np.array([part.excess(z) for part in self.parts]).T
-        nearest, each = distance.argmin(axis=1), np.arange(k)
-        copies, chosen, slack = np.zeros((k, len(self.parts), d)), np.zeros((k, len(self.parts))), np.zeros((k, len(self.parts)))
-        copies[each, nearest], chosen[each, nearest], slack[each, nearest] = z, 1.0, distance[each, nearest]
-        found = [copies.reshape(k, -1), chosen]
-        return np.hstack([*found, slack, slack.sum(axis=1, keepdims=True)] if is_soft else found)
+        chosen = np.eye(len(self.parts))[distance.argmin(axis=1)]
+        return np.column_stack([chosen, distance.min(axis=1)]) if is_soft else chosen
 
-    def _bound(self, rows: _Rows, names: tuple[str, ...], is_soft: bool) -> None:
-        d = len(names)
-        for i, part in enumerate(self.parts):
-            assert isinstance(part, Box)
-            labels = [f"range of {name} in cluster {i}" for name in names]
-            slack: dict[object, Array] = {("s", i): np.ones((d, 1))} if is_soft else {}
-            rows.add(None, {i: np.eye(d), ("b", i): -part.lb[:, None], **slack}, 0.0, np.inf, labels)
-            less = {key: -block for key, block in slack.items()}
-            rows.add(None, {i: np.eye(d), ("b", i): -part.ub[:, None], **less}, -np.inf, 0.0, labels)
+    @property
+    def _ellipsoids(self) -> list[Ellipsoid]:
+        return [part for part in self.parts if isinstance(part, Ellipsoid)]
 
-    def _cones(self, rows: _Rows, is_soft: bool) -> tuple[sp.csr_array, Array, list[int]]:
-        blocks = []
-        for i, part in enumerate(self.parts):
-            assert isinstance(part, Ellipsoid)
-            head: dict[object, Array] = {("b", i): np.full((1, 1), part.radius)}
-            head |= {("s", i): np.ones((1, 1))} if is_soft else {}
-            blocks.append(rows.block(head, 1))
-            blocks.append(rows.block({i: part.whitening, ("b", i): -(part.whitening @ part.center)[:, None]}, part.center.size))
-        cones = sp.csr_array(sp.vstack(blocks))
-        return cones, np.zeros(cones.shape[0]), [part.center.size + 1 for part in self.parts if isinstance(part, Ellipsoid)]
+    def _boxes(self, names: tuple[str, ...], chosen: Sequence[tuple[str, float, float]], one: Array) -> Piece:
+        boxes, d = [part for part in self.parts if isinstance(part, Box)], len(names)
+        low, high = (np.column_stack([getattr(box, side) for box in boxes]) for side in ("lb", "ub"))
+        return build_piece(
+            d,
+            columns=chosen,
+            rows=np.vstack([np.eye(d), np.eye(d), np.zeros((1, d))]),
+            own_rows=np.vstack([-low, -high, one]),
+            row_lb=np.concatenate([np.zeros(d), np.full(d, -np.inf), [1.0]]),
+            row_ub=np.concatenate([np.full(d, np.inf), np.zeros(d), [1.0]]),
+            row_names=[
+                *(f"range of {name} in its cluster" for name in names),
+                *(f"range of {name} in its cluster" for name in names),
+                "one cluster",
+            ],
+            integer=range(len(boxes)),
+        )
 
-
-class _Rows:
-    """Rows over inputs and columns, by the names of groups of columns: i for copy i, ("b", i) for its binary, ("s", i) for its slack."""
-
-    def __init__(self, d: int, width: int, num_parts: int) -> None:
-        self.d, self.width, self.c = d, width, num_parts
-        self._inputs: list[sp.csr_array] = []
-        self._columns: list[sp.csr_array] = []
-        self.lb: list[Array] = []
-        self.ub: list[Array] = []
-        self.names: list[str] = []
-
-    def add(self, inputs: Array | None, groups: dict[object, Array], lb: float, ub: float, names: Sequence[str]) -> None:
-        """So many rows as there are names."""
-        m = len(names)
-        self._inputs.append(sp.csr_array((m, self.d)) if inputs is None else sp.csr_array(inputs))
-        self._columns.append(self.block(groups, m))
-        self.lb.append(np.full(m, lb))
-        self.ub.append(np.full(m, ub))
-        self.names += names
-
-    def block(self, groups: dict[object, Array], num_rows: int) -> sp.csr_array:
-        """Blocks of groups in rows of all columns."""
-        found = sp.lil_array((num_rows, self.width))
-        for group, block in groups.items():
-            first = self._first(group)
-            found[:, first : first + block.shape[1]] = block
-        return sp.csr_array(found)
-
-    def of_inputs(self) -> sp.csr_array:
-        return sp.csr_array(sp.vstack(self._inputs))
-
-    def of_columns(self) -> sp.csr_array:
-        return sp.csr_array(sp.vstack(self._columns))
-
-    def _first(self, group: object) -> int:
-        if isinstance(group, int):
-            return group * self.d
-        if group == "total":
-            return self.width - 1
-        assert isinstance(group, tuple)
-        return self.c * self.d + int(group[1]) + (0 if group[0] == "b" else self.c)
+    def _reach(self, is_soft: bool) -> list[float]:
+        """M_c: by how much a point of another ellipsoid, or one that is outside of all, can exceed the radius of each."""
+        parts = self._ellipsoids
+        inverse = [np.linalg.inv(part.whitening) for part in parts]
+        longest = [
+            max(
+                float(np.linalg.norm(one.whitening @ (other.center - one.center)) + other.radius * np.linalg.norm(one.whitening @ turn, 2))
+                for other, turn in zip(parts, inverse, strict=True)
+            )
+            for one in parts
+        ]
+        return [max(length - part.radius, 0.0) + (FARTHEST if is_soft else 0.0) for length, part in zip(longest, parts, strict=True)]
 
 
 def fit_clusters(z: Array, number: int, is_boxes: bool, coverage: float, seed: int) -> Clusters:

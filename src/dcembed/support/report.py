@@ -34,7 +34,7 @@ class SupportReport:
     prediction
         The name of the first column that the evaluation predicts.
     outside
-        How far the inputs are outside of the region that was given.
+        How far the inputs are outside of the region that was given; NaN for one that only reports.
     outside_box, outside_hull, outside_ellipsoid
         How far outside of the ranges of the data, of its convex hull, and of the ellipsoid that has all of it inside; 0 inside. Categories are left aside.
         Of more than 500 evaluations of a network the distance from the hull is that of the 500 that are farthest out, NaN for the others.
@@ -64,9 +64,12 @@ class SupportReport:
 
     @property
     def is_outside_everything(self) -> Array:
-        """Which evaluations are outside of box, hull and ellipsoid, or have a combination of categories that the data does not have, shape (e,)."""
+        """Which evaluations are outside of box, hull and ellipsoid, or have a combination of categories that the data does not have, shape (e,).
+
+        What is in the region that was given is where it was asked to be.
+        """
         out = (self.outside_box > INSIDE) & (self.outside_hull > INSIDE) & (self.outside_ellipsoid > INSIDE)
-        return out | ~self.is_observed
+        return (out | ~self.is_observed) & ~(self.outside <= INSIDE)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -137,7 +140,7 @@ def _report(program: Program, embedding: Embedding, x: Array) -> SupportReport:
     k = len(points)
     unknown, region = np.full(k, np.nan), embedding.support
     found: dict[str, Array] = {each.name: unknown for each in fields(SupportReport) if each.name != "prediction"}
-    found |= {"outside": np.zeros(k), "is_observed": np.ones(k, dtype=bool)}
+    found["is_observed"] = np.ones(k, dtype=bool)
     if isinstance(region, Support):
         found |= _among(cloud_of(region), region, embedding, points)
     if isinstance(embedding.network, Ensemble):
@@ -150,7 +153,7 @@ def _among(cloud: Cloud, region: Support, embedding: Embedding, points: Array) -
     plain = z[:, ~region.data.is_discrete]
     distances, places = cloud.nearest(z, NEIGHBOURS)
     found = {
-        "outside": region.excess(points),
+        "outside": region.excess(points) if region.weight != 0.0 else np.full(len(points), np.nan),
         "outside_box": cloud.box.excess(plain),
         "outside_hull": cloud.outside_hull(plain),
         "outside_ellipsoid": cloud.ellipsoid.excess(plain),
