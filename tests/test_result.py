@@ -23,6 +23,7 @@ def test_every_status_has_a_help_text_that_says_what_to_do():
         "TIME_LIMIT",
         "ITERATION_LIMIT",
         "HOST_INFEASIBLE",
+        "OUTSIDE_SUPPORT",
         "UNBOUNDED",
         "NUMERICAL_ERROR",
         "INTERRUPTED",

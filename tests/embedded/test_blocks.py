@@ -80,3 +80,33 @@ def test_items_that_nothing_ties_together_have_no_links():
     rows = case.program.rows[:-2]
     program = Program(cost=case.program.cost, rows=rows, row_ub=case.program.row_ub[:-2], lb=0.0, ub=1.0)
     assert find_blocks(eliminate(program, case.embeddings)) is None
+
+
+def test_columns_beside_one_network_only_belong_to_its_block_however_long_their_rows():
+    """Weights of a hull: six of them in every row of an item, and none in what the items share."""
+    k, m = 40, 6
+    network = build_mlp([np.ones((2, 2)), np.ones((1, 2))], [np.zeros(2), None])
+    n = k * (3 + m)
+    inputs, outputs = np.arange(2 * k).reshape(k, 2), np.arange(2 * k, 3 * k)
+    weights = np.arange(3 * k, n).reshape(k, m)
+    rows = np.zeros((3 * k + 1, n))
+    rng = np.random.default_rng(0)
+    for item in range(k):
+        for j in range(2):
+            rows[3 * item + j, inputs[item, j]] = 1.0
+            rows[3 * item + j, weights[item]] = -rng.normal(size=m)
+        rows[3 * item + 2, weights[item]] = 1.0
+    rows[-1, inputs[:, 0]] = 1.0
+    sides = np.tile([0.0, 0.0, 1.0], k)
+    lb, ub = np.full(n, -9.0), np.full(n, 9.0)
+    lb[weights], lb[outputs], ub[outputs] = 0.0, -np.inf, np.inf
+    cost = np.zeros(n)
+    cost[outputs] = 1.0
+    program = Program(cost=cost, rows=rows, row_lb=[*sides, -np.inf], row_ub=[*sides, 1.0], lb=lb, ub=ub)
+    embedded = eliminate(program, [Embedding(network, inputs, outputs[:, None])])
+    blocks = find_blocks(embedded)
+    assert blocks is not None
+    assert blocks.num_blocks == k
+    assert blocks.linking_rows.tolist() == [3 * k]
+    for item in range(k):
+        assert np.unique(blocks.block[np.isin(embedded.kept, [*inputs[item], *weights[item]])]).size == 1

@@ -61,6 +61,7 @@ def find_blocks(embedded: EmbeddedProgram) -> Blocks | None:
     free = np.concatenate([np.ones(rows.shape[0], dtype=bool), embedded.restrictions.indicator < 0])
     piece = _pieces(_inseparable(embedded, sp.csr_array(pattern[~free])))
     piece = _merge_short(piece, sp.csr_array(pattern[free]))
+    piece = _adopt(piece, pattern, embedded)
     block, num_blocks = _with_networks(piece, embedded)
     has_integers = bool(embedded.integer[block >= 0].any())
     if num_blocks < (MIN_BLOCKS if has_integers else MIN_CONTINUOUS):
@@ -136,6 +137,29 @@ def _merge_short(piece: Array, rows: sp.csr_array) -> Array:
         if short.size == 0:
             return piece
         piece = _pieces(sp.csr_array(touched[short]))[piece]
+
+
+def _adopt(piece: Array, rows: sp.csr_array, embedded: EmbeddedProgram) -> Array:
+    """The pieces when what stands beside one piece with networks only, however long the rows, belongs to it: weights of a hull do."""
+    touched = _touched(rows, piece)
+    number = touched.shape[1]
+    has_network = np.zeros(number, dtype=bool)
+    has_network[piece[embedded.input_columns]] = True
+    beside = sp.csr_array(touched[:, has_network])
+    count = np.diff(beside.indptr)
+    alone = np.flatnonzero(count == 1)
+    # Of each row the piece with networks that it has to itself, counted from 1.
+    owner = np.zeros(rows.shape[0])
+    owner[alone] = 1 + np.flatnonzero(has_network)[beside.indices[beside.indptr[alone]]]
+    by_piece = sp.csr_array(touched[count > 0].T)
+    owners = owner[count > 0][by_piece.indices]
+    filled = np.flatnonzero(np.diff(by_piece.indptr) > 0)
+    first = by_piece.indptr[:-1][filled]
+    least, most = (reduce.reduceat(owners, first) if first.size else owners for reduce in (np.minimum, np.maximum))
+    adopted = filled[(least == most) & (least > 0) & ~has_network[filled]]
+    place = np.arange(number)
+    place[adopted] = (most[np.isin(filled, adopted)] - 1).astype(np.int64)
+    return np.unique(place[piece], return_inverse=True)[1].reshape(-1)
 
 
 def _touched(rows: sp.csr_array, piece: Array) -> sp.csr_array:
