@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ensembles.random_networks import random_members, random_network
 
 import dcembed
 from dcembed.errors import InputError, NetworkError, UnsupportedLayerError
 from dcembed.network.bounds import bound
 from dcembed.network.ensemble import Ensemble, member_values
 from dcembed.network.network import Network
+from random_networks import random_members, random_network
 
 
 def as_plain(ensemble: Ensemble) -> Network:

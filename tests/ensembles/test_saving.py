@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.ensembles.random_networks import random_members
 
 import dcembed
 from dcembed.errors import ImportMismatchError, NetworkError
 from dcembed.network.ensemble import Ensemble, member_values
+from random_networks import random_members
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def mean(values: Sequence[Affine], weights: Array) -> Affine:
 def mean_and_deviation(joint: Joint, values: Sequence[Affine], weights: Array, factor: float) -> Affine:
     """mean + factor * sum_m w_m |f_m - mean|: one stage, of a unit for each member and output."""
     middle, size = mean(values, weights), values[0].num_rows
-    if len(values) == 1:
+    if len(values) == 1 or factor == 0:
         return middle
     above = joint.relu(stacked([weighted([(1.0, value), (-1.0, middle)]) for value in values]))
     share = weighted((2.0 * factor * weight, _rows_of(above, number * size, size)) for number, weight in enumerate(weights.tolist()))

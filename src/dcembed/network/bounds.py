@@ -87,11 +87,22 @@ def runs_backward(network: Network) -> bool:
     From `FIRST_BACKWARD_STAGE` on both go back, so the stages before it are compared with the lines of all stages.
     """
     sizes = [sum(map(_num_entries, stage.weights.values())) for stage in network.stages]
-    # Both sides of all units of a stage go back through every stage before it.
-    passed = np.cumsum([0, *(size + ENTRY_COST * width for size, width in zip(sizes, network.widths, strict=True))])
-    back = sum(2 * width * int(entries) for width, entries in zip(network.widths[:FIRST_BACKWARD_STAGE], passed, strict=False))
+    passed = [size + ENTRY_COST * width for size, width in zip(sizes, network.widths, strict=True)]
+    # Both sides of all units of a stage go back through every stage that it depends on.
+    early = [index for index, depth in enumerate(network.depths) if depth <= FIRST_BACKWARD_STAGE]
+    back = sum(2 * network.widths[index] * sum(passed[source - 1] for source in _ancestors(network, index)) for index in early)
     # Two lines, and the two signs of the weights.
     return back < 4 * network.num_inputs * sum(sizes[1:])
+
+
+def _ancestors(network: Network, index: int) -> set[int]:
+    """The numbers of the stages that a stage depends on."""
+    found, pending = set[int](), [network.stages[index]]
+    while pending:
+        new = {source for source in pending.pop().weights if source > 0} - found
+        found |= new
+        pending += [network.stages[source - 1] for source in new]
+    return found
 
 
 def _num_entries(block: Matrix) -> int:
@@ -120,6 +131,7 @@ def _carry_lines(network: Network, lb: Array, ub: Array, check: Callable[[], Non
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
     sources, ranges = [_input_lines(middle, radius)], [(lb, ub)]
     result: list[tuple[Array, Array]] = []
+    bands: list[Band] = []
     for index, (stage, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
         check()
         lines = _push(stage, sources)
@@ -127,11 +139,13 @@ def _carry_lines(network: Network, lb: Array, ub: Array, check: Callable[[], Non
         if not network.is_piecewise_linear:
             low, high = _tighter(low, high, *image(stage, ranges))
         low, high = _known(low, high)
-        if index >= FIRST_BACKWARD_STAGE:
-            low, high = _refine(network, index, low, high, result, middle, radius, check)
+        # Not how many stages come before it counts, but how many it depends on in a row: members of an ensemble stand beside one another.
+        if network.depths[index] > FIRST_BACKWARD_STAGE:
+            low, high = _refine(network, index, low, high, bands, middle, radius, check)
         result.append((low, high))
+        bands.append(enclose(activation, low, high))
         ranges.append(value_range(activation, low, high))
-        sources.append(_relax(lines, enclose(activation, low, high)))
+        sources.append(_relax(lines, bands[-1]))
     return result, sources
 
 
@@ -152,12 +166,14 @@ def _bound_backward(network: Network, lb: Array, ub: Array, check: Callable[[], 
     middle, radius = (lb + ub) / 2, (ub - lb) / 2
     sources = [(lb, ub)]
     result: list[tuple[Array, Array]] = []
+    bands: list[Band] = []
     for index, (stage, activation) in enumerate(zip(network.stages, network.activations, strict=True)):
         low, high = image(stage, sources)
         # Intervals are exact where a stage sees the input alone.
-        if index > 0:
-            low, high = _refine(network, index, low, high, result, middle, radius, check)
+        if network.depths[index] > 1:
+            low, high = _refine(network, index, low, high, bands, middle, radius, check)
         result.append((low, high))
+        bands.append(enclose(activation, low, high))
         sources.append(value_range(activation, low, high))
     return result
 
@@ -219,7 +235,7 @@ def _refine(
     index: int,
     low: Array,
     high: Array,
-    earlier: list[tuple[Array, Array]],
+    bands: list[Band],
     middle: Array,
     radius: Array,
     check: Callable[[], None],
@@ -228,13 +244,11 @@ def _refine(
     units = np.flatnonzero((((low < 0) & (high > 0)) if network.activations[index] is RELU else (low < high)).any(axis=0))
     if units.size == 0:
         return low, high
-    bands = [enclose(activation, *ends) for activation, ends in zip(network.activations, earlier, strict=False)]
     stage = network.stages[index]
     low, high = low.copy(), high.copy()
-    for boxes in chunks_of_boxes(middle.shape[0], units.size * max(a.shape[1] for a, _ in earlier)):
-        there = [_band_in(band, boxes) for band in bands]
-        above = _trace_back(network, stage, units, there, middle[boxes], radius[boxes], 1.0, check)
-        below = -_trace_back(network, stage, units, there, middle[boxes], radius[boxes], -1.0, check)
+    for boxes in chunks_of_boxes(middle.shape[0], units.size * max(network.widths[:index])):
+        above = _trace_back(network, stage, units, bands, boxes, middle[boxes], radius[boxes], 1.0, check)
+        below = -_trace_back(network, stage, units, bands, boxes, middle[boxes], radius[boxes], -1.0, check)
         # What overflows on the way back is not a number, and bounds nothing.
         high[boxes, units] = np.fmin(high[boxes, units], above)
         low[boxes, units] = np.fmax(low[boxes, units], below)
@@ -251,12 +265,13 @@ def _trace_back(
     stage: Affine,
     units: Array,
     bands: list[Band],
+    boxes: slice,
     middle: Array,
     radius: Array,
     sign: float,
     check: Callable[[], None],
 ) -> Array:
-    """Upper bounds of sign * a[units], shape (k, number of units)."""
+    """Upper bounds of sign * a[units] over some of the boxes, whose middles and radii are given; shape (k, number of units)."""
     k, q = middle.shape[0], units.size
     total = np.tile(sign * stage.bias[units], (k, 1))
     weights = {source: np.broadcast_to(sign * _rows(block, units), (k, q, block.shape[1])) for source, block in stage.weights.items()}
@@ -264,7 +279,7 @@ def _trace_back(
         if source not in weights:
             continue
         check()
-        weight, band = weights.pop(source), bands[source - 1]
+        weight, band = weights.pop(source), _band_in(bands[source - 1], boxes)
         # Units that are off in all boxes say nothing.
         some = np.flatnonzero((band.upper > 0).any(axis=0)) if band.drop is None else np.arange(band.upper.shape[1])
         live = some if some.size <= MOST * band.upper.shape[1] else slice(None)

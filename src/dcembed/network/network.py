@@ -92,6 +92,14 @@ class Network:
         """Inputs, units and outputs: what a pass holds for each point."""
         return self.num_inputs + self.num_hidden + self.num_outputs
 
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """Of each stage, how many it depends on in a row, itself among them: 1 where it sees the input alone."""
+        known = [0]
+        for stage in self.stages:
+            known.append(1 + max((known[source] for source in stage.weights), default=0))
+        return tuple(known[1:])
+
     @property
     def num_held(self) -> int:
         """What an evaluation holds for each point."""
