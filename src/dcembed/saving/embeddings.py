@@ -13,6 +13,7 @@ from dcembed.importers.weights.arrays_ import check_values, pack_network, unpack
 from dcembed.network.network import Network
 from dcembed.saving.matrices import pack_matrices, unpack_matrices
 from dcembed.saving.packed import Packed
+from dcembed.saving.regions import pack_regions, unpack_regions
 
 
 def pack_embeddings(embeddings: Sequence[Embedding], who: str) -> Packed:
@@ -30,6 +31,7 @@ def pack_embeddings(embeddings: Sequence[Embedding], who: str) -> Packed:
         "offset": _flat([inputs.offset for inputs in affine], np.float64),
         "heights": np.array([inputs.coefficients.shape[0] for inputs in affine], dtype=np.int64),
         **pack_matrices([inputs.coefficients for inputs in affine], "coefficients"),
+        **pack_regions(embeddings, who),
     }
     for number, network in enumerate(networks):
         arrays |= {f"network{number}.{key}": array for key, array in pack_network(network, who).items()}
@@ -58,9 +60,10 @@ def unpack_embeddings(packed: Packed, num_columns: int, path: Path) -> list[Embe
     widths = [network.num_inputs for network in chosen]
     given = iter(_cut(packed.whole("inputs", num_columns), count[~is_affine], _where(widths, ~is_affine)))
     mapped = iter(_unpack_affine(packed, count[is_affine], _where(widths, is_affine), num_columns))
+    regions = unpack_regions(packed, len(chosen), path)
     return [
-        Embedding(network, next(mapped) if affine else next(given), columns)
-        for network, affine, columns in zip(chosen, is_affine, outputs, strict=True)
+        Embedding(network, next(mapped) if affine else next(given), columns, region)
+        for network, affine, columns, region in zip(chosen, is_affine, outputs, regions, strict=True)
     ]
 
 
