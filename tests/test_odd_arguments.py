@@ -40,7 +40,22 @@ ODD = [
 CALLS = {
     dcembed.AffineInputs: {"matrix": np.eye(2), "offset": [0.0, 0.0]},
     dcembed.ConeConstraint: {"matrix": np.eye(2), "offset": [0.0, 0.0], "sizes": [2], "names": ["a"]},
-    dcembed.Embedding: {"network": NETWORK, "inputs": [0], "outputs": [1]},
+    dcembed.Embedding: {"network": NETWORK, "inputs": [0], "outputs": [1], "support": None},
+    dcembed.support: {
+        "data": [[0.0], [0.5], [1.0]],
+        "kind": "network",
+        "weight": 1.0,
+        "coverage": 1.0,
+        "points": 3,
+        "clusters": 2,
+        "shape": "box",
+        "network": NETWORK,
+        "threshold": 0.0,
+        "targets": [0.0, 1.0, 2.0],
+        "scaler": ([0.0], [1.0]),
+        "discrete": [],
+        "seed": 0,
+    },
     dcembed.Indicator: {"column": 0, "value": 1, "coefficients": [1.0, 2.0], "lb": 0.0, "ub": 1.0, "name": "n"},
     dcembed.QuadraticConstraint: {"quadratic": np.eye(2), "coefficients": [1.0, 1.0], "ub": 1.0, "name": "q"},
     dcembed.Program: {
@@ -131,7 +146,7 @@ def test_every_argument_is_tried(call):
 def test_everything_public_is_tried():
     # Those that begin processes are tried in tests/crew.
     begin = {"Workers", "RayExecutor"}
-    given_back = begin | {"CompiledProblem", "Iteration", "Result", "Status", "Verification", "DcembedError", "__version__"}
+    given_back = begin | {"CompiledProblem", "Support", "Iteration", "Result", "Status", "Verification", "DcembedError", "__version__"}
     assert {call.__name__ for call in CALLS} >= {name for name in dcembed.__all__ if name not in given_back}
 
 

@@ -263,12 +263,12 @@ def test_several_embeddings_in_a_file(qp, tmp_path, kind):
         (
             "e.json",
             '[{"network": "net.npz", "input": ["x0"]}]',
-            "{path}, embedding 0: network, inputs and outputs are expected (input_shape and architecture are optional), received network, input.",
+            "{path}, embedding 0: network, inputs and outputs are expected (input_shape, architecture and support are optional), received network, input.",
         ),
         (
             "e.json",
             "[3]",
-            "{path}, embedding 0: network, inputs and outputs are expected (input_shape and architecture are optional), received 3.",
+            "{path}, embedding 0: network, inputs and outputs are expected (input_shape, architecture and support are optional), received 3.",
         ),
         (
             "e.json",

@@ -25,7 +25,11 @@ def gurobipy_model():
 def embed_in_gurobipy():
     model, x, y = gurobipy_model()
     good = {"gp_model": model, "predictor": NETWORK, "input_vars": [x], "output_vars": [y]}
-    return "gurobipy", "add_predictor_constr", {**good, "name": "n", "verbose": False, "output_type": None, "epsilon": None}
+    return (
+        "gurobipy",
+        "add_predictor_constr",
+        {**good, "name": "n", "verbose": False, "output_type": None, "epsilon": None, "support": None},
+    )
 
 
 def optimize_in_gurobipy():
@@ -44,7 +48,7 @@ def pyscipopt_model():
 def embed_in_pyscipopt():
     model, x, y = pyscipopt_model()
     good = {"scip_model": model, "predictor": NETWORK, "input_vars": [x], "output_vars": [y]}
-    return "pyscipopt", "add_predictor_constr", {**good, "unique_naming_prefix": "p", "output_type": None, "epsilon": None}
+    return "pyscipopt", "add_predictor_constr", {**good, "unique_naming_prefix": "p", "output_type": None, "epsilon": None, "support": None}
 
 
 def optimize_in_pyscipopt():
@@ -57,7 +61,7 @@ def embed_in_pyomo():
     pyo = pytest.importorskip("pyomo.environ")
     model = pyo.ConcreteModel()
     model.x, model.y, model.nn = pyo.Var(bounds=(-1, 1)), pyo.Var(), pyo.Block()
-    return "pyomo", "embed", {"block": model.nn, "network": NETWORK, "inputs": [model.x], "outputs": [model.y]}
+    return "pyomo", "embed", {"block": model.nn, "network": NETWORK, "inputs": [model.x], "outputs": [model.y], "support": None}
 
 
 def embed_in_linopy():
@@ -65,23 +69,32 @@ def embed_in_linopy():
     model = linopy.Model()
     x, y = model.add_variables(-1, 1, name="x"), model.add_variables(name="y")
     good = {"model": model, "network": NETWORK, "inputs": [x], "outputs": [y]}
-    return "linopy", "embed", {**good, "mask": None, "name": "a", "feature_dim": None, "output_dim": None}
+    return "linopy", "embed", {**good, "mask": None, "name": "a", "feature_dim": None, "output_dim": None, "support": None}
 
 
 def embed_in_cvxpy():
     cvxpy = pytest.importorskip("cvxpy")
-    return "cvxpy", "embed", {"network": NETWORK, "X": cvxpy.Variable(1), "name": "f"}
+    return "cvxpy", "embed", {"network": NETWORK, "X": cvxpy.Variable(1), "name": "f", "support": None}
 
 
 # Arguments of a run beside the model are those of `dcembed.Options`, which are tried elsewhere; a run for each would take long.
 ARGUMENTS = {
-    embed_in_gurobipy: ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon"),
+    embed_in_gurobipy: ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon", "support"),
     optimize_in_gurobipy: ("model", "callback"),
-    embed_in_pyscipopt: ("scip_model", "predictor", "input_vars", "output_vars", "unique_naming_prefix", "output_type", "epsilon"),
+    embed_in_pyscipopt: (
+        "scip_model",
+        "predictor",
+        "input_vars",
+        "output_vars",
+        "unique_naming_prefix",
+        "output_type",
+        "epsilon",
+        "support",
+    ),
     optimize_in_pyscipopt: ("scip", "start"),
-    embed_in_pyomo: ("block", "network", "inputs", "outputs"),
-    embed_in_linopy: ("model", "network", "inputs", "outputs", "mask", "name", "feature_dim", "output_dim"),
-    embed_in_cvxpy: ("network", "X", "name"),
+    embed_in_pyomo: ("block", "network", "inputs", "outputs", "support"),
+    embed_in_linopy: ("model", "network", "inputs", "outputs", "mask", "name", "feature_dim", "output_dim", "support"),
+    embed_in_cvxpy: ("network", "X", "name", "support"),
 }
 CASES = [(make, name) for make, names in ARGUMENTS.items() for name in names]
 # A good one, or one that a callback may be.

@@ -157,6 +157,42 @@ def test_embeddings_of_all_kinds_come_back_and_share_their_networks(tmp_path):
     assert is_same_problem((program, embeddings), (again.program, again.embeddings))
 
 
+REGIONS = {
+    "box": {},
+    "hull": {"points": 8, "targets": True},
+    "ellipsoid": {"coverage": 0.9, "weight": 0.3},
+    "clusters": {"clusters": 2, "shape": "box", "seed": 3},
+    "network": {"network": random_mlp(5, (2, 3, 1)), "threshold": -9.0},
+    "report": {"scaler": ([0.0, 1.0], [2.0, 3.0])},
+}
+
+
+@pytest.mark.parametrize("kind", REGIONS)
+def test_every_kind_of_region_comes_back(tmp_path, kind):
+    rng = np.random.default_rng(1)
+    data, chosen = rng.normal(size=(30, 2)) * 0.3, dict(REGIONS[kind])
+    if chosen.pop("targets", False):
+        chosen["targets"] = data[:, :1]
+    region = dcembed.support(data, kind, **chosen)
+    program = Program([1.0, -1.0, 0.5, 0.5], lb=[-1, -1, -np.inf, -np.inf], ub=[1, 1, np.inf, np.inf])
+    network = random_mlp(2, (2, 4, 1))
+    embeddings = [Embedding(network, [0, 1], [2], region), Embedding(network, AffineInputs(np.eye(4)[:2]), [3], region)]
+    result = solved(program, embeddings)
+    again = saved(result, tmp_path)
+    regions = [embedding.support for embedding in again.embeddings]
+    assert regions[0] is regions[1]
+    points = rng.normal(size=(50, 2))
+    assert np.array_equal(regions[0].excess(points), region.excess(points))
+    assert (regions[0].weight, regions[0].label, regions[0].kind) == (region.weight, region.label, region.kind)
+    assert same(regions[0].targets, region.targets)
+    assert again.verify() == result.verify()
+    # The same numbers are the same problem, which it is not without its regions or with another one.
+    assert is_same_problem((program, embeddings), (again.program, again.embeddings))
+    other = dcembed.support(2.0 * data, kind, **chosen)
+    for changed in (None, other):
+        assert not is_same_problem((program, embeddings), (program, [embedding.with_support(changed) for embedding in embeddings]))
+
+
 def test_every_field_of_a_result_comes_back(tmp_path):
     program, embedding = level_problem(17)
     result = solved(program, embedding, max_starts=2, gap_tol=1e-3)

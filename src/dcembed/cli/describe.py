@@ -34,8 +34,15 @@ def describe(extraction: Extraction[ModelFile]) -> None:
             say(f"    {_join(outputs, num_outputs)} = f({_join(entries, num_inputs)})")
         if embedding.num_evaluations > shown:
             say(f"    ... {embedding.num_evaluations} evaluations")
+        if embedding.support is not None:
+            say(f"    inputs {_show_demand(embedding.support.weight)} the {embedding.support.label}")
         _mind_default(program, names, embedding.outputs.reshape(-1).tolist())
     say()
+
+
+def _show_demand(weight: float | None) -> str:
+    """What is asked of inputs outside of their support."""
+    return "must be in" if weight is None else f"cost {weight:g} for a unit outside of" if weight else "are compared with"
 
 
 def _mind_default(program: Program, names: Sequence[str], outputs: Sequence[int]) -> None:

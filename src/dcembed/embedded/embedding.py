@@ -176,7 +176,10 @@ def read_support(support: Any, network: Network, who: str) -> Region | None:
             f"{who}: support is not accepted: a region made by dcembed.support(data, kind=...) is expected, received {show(support)}."
         )
     if network.input_names is not None and callable(getattr(support, "for_names", None)):
-        support = support.for_names(network.input_names)
+        try:
+            support = support.for_names(network.input_names)
+        except InputError as error:
+            raise InputError(f"{who}: {error}") from None
     if support.num_inputs != network.num_inputs:
         raise InputError(
             f"{who}: the support is of data with {support.num_inputs} columns, but the network has {network.num_inputs} inputs. Give "

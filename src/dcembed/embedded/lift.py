@@ -27,12 +27,15 @@ class Lift:
         The lifted problem; its first columns are the user's.
     completions
         One for each step of lifting: a point of the columns so far to one with those that the step has added.
+    replaced
+        Embeddings of the user's whose outputs are no predictions of the lifted problem: their columns may be off there in the direction that does no good.
     """
 
     given: tuple[Program, tuple[Embedding, ...]]
     program: Program
     embeddings: tuple[Embedding, ...]
     completions: tuple[Callable[[Array], Array], ...] = ()
+    replaced: tuple[Embedding, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -49,8 +52,13 @@ class Lift:
         return point
 
     def cut(self, x: Array) -> Array:
-        """The user's columns of a point."""
-        return x if self.is_plain else x[: self.given[0].num_columns].copy()
+        """The user's columns of a point, all predictions in their places."""
+        if self.is_plain:
+            return x
+        point = x[: self.given[0].num_columns].copy()
+        for embedding in self.replaced:
+            point[embedding.outputs] = embedding.predict(point)
+        return point
 
 
 def unlifted(program: Program, embeddings: Sequence[Embedding]) -> Lift:

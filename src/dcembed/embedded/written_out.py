@@ -118,7 +118,7 @@ def _unused(embedded: EmbeddedProgram, num_columns: int) -> list[Embedding]:
             inputs, size = embedding.affine_inputs(embedded.program.num_columns), embedding.network.num_inputs
             rows = sp.csr_array(inputs.matrix[(rest[:, None] * size + np.arange(size)).reshape(-1)])
             affine = AffineInputs(widened(rows, rows.shape[0], num_columns), inputs.offset[rest])
-            embeddings.append(Embedding(embedding.network, affine, embedding.outputs[rest]))
+            embeddings.append(Embedding(embedding.network, affine, embedding.outputs[rest], embedding.support))
     return embeddings
 
 

@@ -62,6 +62,7 @@ def lift_ensembles(lift: Lift) -> Lift:
         program=program,
         embeddings=embeddings,
         completions=(*lift.completions, partial(_complete, chosen, program.num_columns)),
+        replaced=(*lift.replaced, *(written.embedding for written in chosen)),
     )
 
 

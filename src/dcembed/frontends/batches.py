@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.network.network import Network
 from dcembed.reading import as_number
@@ -60,12 +61,12 @@ class Batch:
         inputs: Array = total.reshape(self.shape) + self.constant
         return inputs
 
-    def embed(self, network: Network, columns: Array, outputs: Array, num_columns: int) -> Embedding:
+    def embed(self, network: Network, columns: Array, outputs: Array, num_columns: int, support: Region | None) -> Embedding:
         """The embedding where the variables are `columns` (t,) and the predictions the columns `outputs` (k, n_out)."""
         if self.is_plain:
-            return Embedding(network, columns.reshape(self.shape), outputs)
+            return Embedding(network, columns.reshape(self.shape), outputs, support)
         matrix = sp.csr_array((self.coefficient, (self.entry, columns)), shape=(self.constant.size, num_columns))
-        return Embedding(network, AffineInputs(matrix, self.constant), outputs)
+        return Embedding(network, AffineInputs(matrix, self.constant), outputs, support)
 
 
 def read_batch(entries: Array, read_terms: Callable[[Any], LinearEntry]) -> Batch:

@@ -155,7 +155,8 @@ def _as_program(
         row, pivot = _links(by_column, first, prediction.inputs.size)
         is_link[row] = True
         output = number[variables.var_id_to_col[prediction.id] + _row_major(prediction.shape)]
-        embeddings.append(Embedding(prediction.network, _affine_map(matrix, rhs, columns, row, pivot, prediction), output))
+        mapped = _affine_map(matrix, rhs, columns, row, pivot, prediction)
+        embeddings.append(Embedding(prediction.network, mapped, output, prediction.support))
 
     linear = np.flatnonzero(~is_link[: dims.zero + dims.nonneg])
     names = read_names(problem, host, variables, chain)

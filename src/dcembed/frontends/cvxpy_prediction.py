@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
+from dcembed.embedded.embedding import read_support
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.messages import shorten
@@ -33,11 +35,12 @@ _IS_READ: ContextVar[bool] = ContextVar("_IS_READ", default=False)
 class Prediction(cvxpy.Variable):  # type: ignore[misc]  # CVXPY has no types
     """The predictions of a network at X. To CVXPY it is a variable like any other; `solve(method="dcembed")` makes it f(X)."""
 
-    def __init__(self, network: Network, inputs: cvxpy.Expression, name: str | None) -> None:
+    def __init__(self, network: Network, inputs: cvxpy.Expression, name: str | None, support: Region | None) -> None:
         shape = (*inputs.shape[:-1], network.num_outputs)
         super().__init__(shape, name=name or f"prediction{next(_NUMBERS)}")
         self.network = network
         self.inputs = inputs
+        self.support = support
 
     @property
     def canonical_form(self) -> Any:
@@ -73,7 +76,7 @@ def read_predictions() -> Iterator[None]:
         _IS_READ.reset(token)
 
 
-def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
+def embed(network: Any, X: Any, name: str | None = None, support: Region | None = None) -> Prediction:
     """The predictions of a network as a CVXPY expression.
 
     Parameters
@@ -86,6 +89,9 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
         DataFrame or a Series may be in any order.
     name
         Name of the predictions in CVXPY's printouts, "prediction0" and so on by default.
+    support
+        Where the inputs belong, such as `dcembed.support(data, kind="hull")` of the data that the network was trained on; None for anywhere.
+        Nothing of it enters the problem; the price of a soft one is in the result's objective, and not in `problem.value`.
 
     Returns
     -------
@@ -96,6 +102,7 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
         check_places(X, "embed: X")
     refuse_classifier(network, "embed")
     network = load_network(network)
+    region = read_support(support, network, "embed")
     try:
         inputs = _stacked(_in_order(X, network))
     except InputError:
@@ -111,7 +118,7 @@ def embed(network: Any, X: Any, name: str | None = None) -> Prediction:
         raise InputError(
             f"embed: X is not real and affine in the variables: {shorten(inputs, MAX_TEXT)}. Give the network affine expressions."
         )
-    return Prediction(network, inputs, name)
+    return Prediction(network, inputs, name, region)
 
 
 def predictions_in(problem: cvxpy.Problem) -> list[Prediction]:

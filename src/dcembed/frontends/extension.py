@@ -152,4 +152,4 @@ def _widen(embedding: Embedding, num_columns: int) -> Embedding:
     if not isinstance(embedding.inputs, AffineInputs):
         return embedding
     matrix = widened(embedding.inputs.matrix, embedding.inputs.matrix.shape[0], num_columns)
-    return Embedding(embedding.network, AffineInputs(matrix, embedding.inputs.offset), embedding.outputs)
+    return Embedding(embedding.network, AffineInputs(matrix, embedding.inputs.offset), embedding.outputs, embedding.support)

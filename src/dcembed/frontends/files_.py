@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.embedding import AffineInputs, Embedding, read_support
 from dcembed.errors import DcembedError, InputError
 from dcembed.frontends.column_names import Selection, select
 from dcembed.frontends.contract import Extraction
@@ -28,6 +28,7 @@ from dcembed.frontends.solution_files import (
     write_solution,
     write_trace,
 )
+from dcembed.frontends.support_tables import in_order_of, read_region
 from dcembed.importers import load_network
 from dcembed.network.network import Network
 from dcembed.program.derive import derive
@@ -63,7 +64,7 @@ __all__ = [
 
 
 # Keys of an embedding in a file.
-REQUIRED, OPTIONAL = ("network", "inputs", "outputs"), ("input_shape", "architecture")
+REQUIRED, OPTIONAL = ("network", "inputs", "outputs"), ("input_shape", "architecture", "support")
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class NetworkEntry:
         What `load_network` takes.
     inputs, outputs
         Names, patterns and numbers of columns. Inputs of a network that was fitted with names may be a table from these to columns.
+    support
+        Where the inputs belong, made by `dcembed.support`; None for anywhere. Data that has just the names of the input columns may have them in any order.
     """
 
     network: Any
@@ -83,6 +86,7 @@ class NetworkEntry:
     outputs: Any
     input_shape: Any = None
     architecture: Any = None
+    support: Any = None
 
 
 @dataclass(frozen=True)
@@ -173,11 +177,13 @@ def build_embedding(program: Program, entry: NetworkEntry) -> Embedding:
         raise InputError(
             f"inputs give {len(source.columns)} evaluations of the network but outputs give {len(target.columns)}. Both count the evaluations."
         )
-    return Embedding(network, _as_inputs(source, program.num_columns), target.columns)
+    region = read_support(entry.support, network, "inputs")
+    region = in_order_of(region, network, [names[column] if column >= 0 else None for column in source.columns[0]])
+    return Embedding(network, _as_inputs(source, program.num_columns), target.columns, region)
 
 
 def read_embeddings(path: str | Path, program: Program) -> list[Embedding]:
-    """Embeddings listed in a TOML or JSON file; paths of networks are relative to it."""
+    """Embeddings listed in a TOML or JSON file; paths of networks and of data are relative to it."""
     path = Path(path)
     entries = _read_entries(path)
     embeddings = []
@@ -188,7 +194,8 @@ def read_embeddings(path: str | Path, program: Program) -> list[Embedding]:
             raise InputError(f"{where}: {_join(REQUIRED)} are expected ({_join(OPTIONAL)} are optional), received {keys}.")
         try:
             network = path.parent / str(entry["network"])
-            named = NetworkEntry(network, entry["inputs"], entry["outputs"], *(entry.get(key) for key in OPTIONAL))
+            region = read_region(entry.get("support"), path.parent)
+            named = NetworkEntry(network, entry["inputs"], entry["outputs"], entry.get("input_shape"), entry.get("architecture"), region)
             embeddings.append(build_embedding(program, named))
         except DcembedError as error:
             raise InputError(f"{where}: {error}") from None

@@ -11,6 +11,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch, prediction_error
 from dcembed.frontends.framework import predict_outputs
@@ -35,6 +36,8 @@ class PredictorConstr:
         What the host uses, an MVar of shape (k, n_out): the scores, or the classes or probabilities that belong to them.
     output_type
         Which of these.
+    support
+        Where the inputs belong; None for anywhere.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class PredictorConstr:
         added: Added,
         labels: tuple[Any, Any] | None,
         name: str,
+        support: Region | None = None,
     ) -> None:
         self.gp_model = gp_model
         self.predictor = predictor
@@ -57,6 +61,7 @@ class PredictorConstr:
         self.output = output
         self.output_type = reading.output_type
         self.name = name
+        self.support = support
         self._reading = reading
         self._batch = batch
         self._entries = entries
@@ -148,7 +153,7 @@ class PredictorConstr:
         """The embedding over the variables of the model."""
         inputs = _find_columns(self._batch.variables, columns, "input")
         outputs = _find_columns(as_entries(self.scores).reshape(-1), columns, "output")
-        return self._batch.embed(self.network, inputs, outputs.reshape(self.scores.shape), len(columns))
+        return self._batch.embed(self.network, inputs, outputs.reshape(self.scores.shape), len(columns), self.support)
 
     def probabilities(self, columns: list[gp.Var]) -> Probabilities:
         """The outputs that are probabilities, and their scores."""

@@ -60,7 +60,8 @@ def optimize(
 
     Returns
     -------
-    The `Result`; `result.x` is in the order of `model.getVars()`, and its objective is what `model.ObjVal` is.
+    The `Result`; `result.x` is in the order of `model.getVars()`, and its objective is what `model.ObjVal` is, with the
+    price of inputs outside of a soft support where there is one.
     """
     require(model, gp.Model, "optimize: model")
     if not (callback is None or callable(callback)):

@@ -9,6 +9,8 @@ from typing import Any
 
 import gurobipy as gp
 
+from dcembed.embedded.embedding import read_support
+from dcembed.embedded.region import Region
 from dcembed.frontends.batches import as_rows, check_variables, read_batch
 from dcembed.frontends.classes import ClassRules, class_rules
 from dcembed.frontends.feature_names import by_name
@@ -32,6 +34,7 @@ def add_predictor_constr(
     verbose: bool = False,
     output_type: str | None = None,
     epsilon: float | None = None,
+    support: Region | None = None,
     **keywords: Any,
 ) -> Any:
     """Embed a trained network in a gurobipy model: output_vars = predictor(input_vars).
@@ -59,6 +62,9 @@ def add_predictor_constr(
         what the model gives. See docs/gurobipy.md.
     epsilon
         With "classification": by how much the score of the class leads, 1e-4 by default.
+    support
+        Where the inputs belong, such as `dcembed.support(data, kind="hull")` of the data that the network was trained on; None for anywhere.
+        Gurobi sees nothing of it; the price of a soft one is in the result's objective, and not in `model.ObjVal`.
     keywords
         Others of gurobi-ml are ignored with a warning.
 
@@ -66,7 +72,7 @@ def add_predictor_constr(
     -------
     A `PredictorConstr`, or what a registered function returns.
     """
-    given: dict[str, Any] = {"name": name, "verbose": verbose, "output_type": output_type, "epsilon": epsilon}
+    given: dict[str, Any] = {"name": name, "verbose": verbose, "output_type": output_type, "epsilon": epsilon, "support": support}
     registered = find_registered(predictor)
     if registered is not None:
         # A margin of 0 is given, though it equals False.
@@ -85,6 +91,7 @@ def embed_predictor(
     verbose: bool = False,
     output_type: str | None = None,
     epsilon: float | None = None,
+    support: Region | None = None,
     **keywords: Any,
 ) -> PredictorConstr:
     """`add_predictor_constr` without a look at what is registered."""
@@ -96,9 +103,10 @@ def embed_predictor(
         output_type = "raw"
     reading = read_predictor(predictor, output_type)
     network, meaning = reading.network, reading.output_type
+    region = read_support(support, network, "add_predictor_constr")
     if epsilon is not None and meaning != "classification":
         keywords["epsilon"] = epsilon
-    ignore_foreign(keywords, ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon"))
+    ignore_foreign(keywords, ("gp_model", "predictor", "input_vars", "output_vars", "name", "verbose", "output_type", "epsilon", "support"))
     rules = class_rules(network.num_outputs, reading.argmax, epsilon) if meaning == "classification" else None
     input_vars = by_name(input_vars, network)
     entries = as_rows(read_entries(input_vars, "input"), network.num_inputs, "input")
@@ -107,7 +115,7 @@ def embed_predictor(
     given = None if output_vars is None else _read_outputs(output_vars, shape)
     scores, output, added = _add_outputs(gp_model, shape, given, reading, rules, f"{name}." if name else "")
     labels = (input_vars.index, input_vars.columns) if hasattr(input_vars, "columns") and hasattr(input_vars, "index") else None
-    embedded = PredictorConstr(gp_model, predictor, reading, batch, entries, scores, output, added, labels, name or "")
+    embedded = PredictorConstr(gp_model, predictor, reading, batch, entries, scores, output, added, labels, name or "", region)
     registry(gp_model).append(embedded)
     adopt(gp_model)
     if verbose:

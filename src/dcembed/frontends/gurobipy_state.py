@@ -12,6 +12,7 @@ import gurobipy as gp
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.frontends.own_objective import has_price, own_objective
 from dcembed.result import Iteration, Result
 from dcembed.status import Status
 
@@ -55,9 +56,13 @@ class Answer:
         result = self.result
         known = {"status": STATUS[result.status], "runtime": result.seconds}
         if self.variables:
-            known |= {"solcount": 1, "objval": result.objective}
-        if self.variables or np.isfinite(result.bound):
-            known |= {"objbound": result.bound, "objboundc": result.bound, "mipgap": result.gap}
+            known |= {"solcount": 1, "objval": own_objective(result)}
+        bound, gap = result.bound, result.gap
+        if has_price(result.embeddings):
+            # What is proved is about the objective with the price, which is no bound on the one that Gurobi knows.
+            bound, gap = -result.program.sense * np.inf, np.inf
+        if self.variables or np.isfinite(bound):
+            known |= {"objbound": bound, "objboundc": bound, "mipgap": gap}
         return known
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.frontends.gurobipy_state import Answer, current_answer, fingerprint, state_of
+from dcembed.frontends.own_objective import own_objective
 from dcembed.result import Result
 
 _MVAR_GET_ATTR = gp.MVar.getAttr
@@ -60,7 +61,7 @@ def write_solution(model: gp.Model, filename: str, answer: Answer) -> None:
     """The point as a file in Gurobi's format .sol."""
     names, values = model.getAttr("VarName", model.getVars()), model.getAttr("X", model.getVars())
     with open(filename, "w", encoding="utf-8") as file:
-        file.write(f"# Solution for model {model.ModelName}\n# Objective value = {answer.result.objective!r}\n")
+        file.write(f"# Solution for model {model.ModelName}\n# Objective value = {own_objective(answer.result)!r}\n")
         file.writelines(f"{name} {value!r}\n" for name, value in zip(names, values, strict=True))
 
 

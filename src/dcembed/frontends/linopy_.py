@@ -19,6 +19,7 @@ from dcembed.frontends.contract import Extraction, is_loaded
 from dcembed.frontends.linopy_names import entry_names
 from dcembed.frontends.linopy_switches import read_switches
 from dcembed.frontends.linopy_ties import Tie, find_columns, tie_rows, ties_of
+from dcembed.frontends.own_objective import own_objective
 from dcembed.program.nonconvex import split_quadratic
 from dcembed.program.program import Indicator, Program
 from dcembed.result import Result
@@ -130,7 +131,7 @@ def restore(extraction: Extraction[LinopyModel], result: Result, load_infeasible
     model.solver = None
     model.termination_condition = CONDITIONS[result.status]
     model.status = "ok" if result.is_feasible else "aborted" if result.status is Status.INTERRUPTED else "warning"
-    model.objective.set_value(result.objective if result.is_feasible else np.nan)
+    model.objective.set_value(own_objective(result) if result.is_feasible else np.nan)
     if result.x is None or not is_loaded(result, load_infeasible):
         return result
     values = np.full(labels.max(initial=-1) + 2, np.nan)
@@ -224,7 +225,7 @@ def _read_ties(model: linopy.Model, columns: Columns, num_columns: int) -> tuple
             mine = np.arange(first, first + tie.outputs.constant.size).reshape(tie.outputs.shape)
             first += mine.size
             rows.append(_equal(tie, out, mine.reshape(-1), width))
-        embeddings.append(tie.inputs.embed(tie.network, into, mine, width))
+        embeddings.append(tie.inputs.embed(tie.network, into, mine, width, tie.support))
     return tuple(embeddings), rows
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import xarray as xr
 
 from dcembed.arrays import Array
+from dcembed.embedded.embedding import read_support
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch
 from dcembed.frontends.linopy_arguments import OUTPUT_DIM, read_inputs, read_outputs
@@ -56,6 +58,11 @@ class EmbeddedNetwork:
     def network(self) -> Network:
         """What is embedded."""
         return self.tie.network
+
+    @property
+    def support(self) -> Region | None:
+        """Where the inputs belong; None for anywhere."""
+        return self.tie.support
 
     @property
     def input_values(self) -> xr.DataArray:
@@ -113,6 +120,7 @@ def embed(
     name: str | None = None,
     feature_dim: str | None = None,
     output_dim: str | None = None,
+    support: Region | None = None,
 ) -> EmbeddedNetwork:
     """Tie `outputs` to the predictions of a network at `inputs`, at every combination of their coordinates.
 
@@ -139,6 +147,9 @@ def embed(
         The dimension of the features. None: the only one with as many coordinates as the network has inputs.
     output_dim
         The dimension of several outputs. None: the one that the inputs lack; "output" where the variable is made.
+    support
+        Where the inputs belong, such as `dcembed.support(data, kind="hull")` of the data that the network was trained on; None for anywhere.
+        It is the same for all evaluations. The price of a soft one is in the result's objective, and not in `model.objective.value`.
 
     Returns
     -------
@@ -151,6 +162,7 @@ def embed(
         as_name(text, f"embed: {what}")
     refuse_classifier(network, "embed")
     predictor, network = network, load_network(network)
+    region = read_support(support, network, "embed")
     name = _free_name(model, name, outputs is None)
     pieces, feature_dim = read_inputs(model, inputs, network.num_inputs, network.input_names or (), feature_dim)
     targets: list[Piece] = []
@@ -174,7 +186,7 @@ def embed(
     if outputs is None:
         output = _create(model, name, where, network.num_outputs, out_dim)
         targets, _ = read_outputs(model, output, network.num_outputs, known, out_dim)
-    tie = Tie(name, network, batch, make_batch(targets, known, rows), where)
+    tie = Tie(name, network, batch, make_batch(targets, known, rows), where, region)
     ties_of(model).append(tie)
     guard(model)
     return EmbeddedNetwork(model, output, name, predictor, tie, (feature_dim, out_dim))

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import xarray as xr
 
 from dcembed.arrays import Array
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.frontends.batches import Batch
 from dcembed.network.network import Network
@@ -34,6 +35,8 @@ class Tie:
         k rows of n_in and of n_out linear expressions; their variables are labels.
     where
         The dimensions and coordinates of the evaluations, and True at the k entries that are made.
+    support
+        Where the inputs belong; None for anywhere.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Tie:
     inputs: Batch
     outputs: Batch
     where: xr.DataArray
+    support: Region | None = None
 
     def spread(self, rows: Array, dim: str) -> xr.DataArray:
         """Rows (k, width) over the dimensions of the evaluations and `dim`, with NaN where none is made."""

@@ -15,6 +15,8 @@ import pyomo.environ as pyo
 from omlt.formulation import _PyomoFormulation
 from omlt.neuralnet import NetworkDefinition
 
+from dcembed.embedded.embedding import read_support
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.frontends.output_type import refuse_classifier
 from dcembed.frontends.pyomo_embed import embed
@@ -57,6 +59,9 @@ class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has n
     onnx
         The ONNX file or model from which OMLT has read the definition: the network is compared with it. The loaders of `dcembed.omlt`
         remember it; definitions of OMLT's own loaders do not say where they come from.
+    support
+        Where the inputs belong, such as `dcembed.support(data, kind="hull")` of the data that the network was trained on; None for anywhere. It is
+        about what the network itself sees: of a definition that scales, `scaled_inputs`, as the bounds are that come with it.
 
     Attributes
     ----------
@@ -67,7 +72,7 @@ class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has n
     and `scaled_outputs`, which the network itself sees.
     """
 
-    def __init__(self, network: Any, onnx: Any = None) -> None:
+    def __init__(self, network: Any, onnx: Any = None, support: Region | None = None) -> None:
         super().__init__()
         refuse_classifier(network, "DCEmbedFormulation")
         self._definition = network if isinstance(network, NetworkDefinition) else None
@@ -84,6 +89,7 @@ class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has n
             self.compared_with = "OMLT's evaluation of the definition" + ("" if onnx is None else " and the ONNX model")
             if onnx is None and has_convolutions(network):
                 warnings.warn(f"The OMLT network was compared with {self.compared_with} alone. {UNSEEN}", stacklevel=2)
+        self.support = read_support(support, self.network, "DCEmbedFormulation")
 
     @property
     def input_indexes(self) -> list[Any]:
@@ -108,14 +114,14 @@ class DCEmbedFormulation(_PyomoFormulation):  # type: ignore[misc]  # OMLT has n
         block.scaled_inputs = pyo.Expression(block.inputs_set, rule=lambda b, *index: scaled[_plain(index)])
         if scaler is None:
             block.scaled_outputs = pyo.Expression(block.outputs_set, rule=lambda b, *index: b.outputs[index])
-            embed(block, self.network, list(block.scaled_inputs.values()), list(block.outputs.values()))
+            embed(block, self.network, list(block.scaled_inputs.values()), list(block.outputs.values()), self.support)
         else:
             block.scaled_outputs = pyo.Var(block.outputs_set)
             unscaled = scaler.get_unscaled_output_expressions(dict(block.scaled_outputs.items()))
             block._scale_output_constraint = pyo.Constraint(
                 block.outputs_set, rule=lambda b, *index: b.outputs[index] == unscaled[_plain(index)]
             )
-            embed(block, self.network, list(block.scaled_inputs.values()), list(block.scaled_outputs.values()))
+            embed(block, self.network, list(block.scaled_inputs.values()), list(block.scaled_outputs.values()), self.support)
         if bounds is not None:
             _bound_inputs(block, scaler, bounds)
 

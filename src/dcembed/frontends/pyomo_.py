@@ -276,7 +276,7 @@ def _quadratic_constraints(rows: _Rows, columns: Columns, n: int) -> list[Quadra
 def _build_embedding(columns: Columns, n: int, network: EmbeddedNetwork, inputs: ExpressionRows, target: Array) -> Embedding:
     k = len(network.input)
     mapped = AffineInputs(widened(inputs.matrix(columns), inputs.num_rows, n), inputs.constant.reshape(k, -1))
-    return Embedding(network.network, mapped, target.reshape(k, -1))
+    return Embedding(network.network, mapped, target.reshape(k, -1), network.support)
 
 
 def _read_variables(variables: list[Any]) -> tuple[Array, Array, Array]:

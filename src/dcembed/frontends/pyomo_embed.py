@@ -18,6 +18,8 @@ from pyomo.core.base.indexed_component import IndexedComponent
 from pyomo.gdp.disjunct import Disjunct, DisjunctData
 
 from dcembed.arrays import Array
+from dcembed.embedded.embedding import read_support
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.frontends.feature_names import by_name
 from dcembed.frontends.output_type import refuse_classifier
@@ -57,6 +59,8 @@ class EmbeddedNetwork:
         What the network was read from; `get_error` reads it again.
     component
         What stands for the network on the block. Deactivating it deactivates the network, and other solvers take the model again.
+    support
+        Where the inputs belong; None for anywhere.
     """
 
     block: str
@@ -65,6 +69,7 @@ class EmbeddedNetwork:
     output: tuple[tuple[Any, ...], ...]
     source: Source
     component: NetworkConstraint
+    support: Region | None = None
 
     @property
     def input_values(self) -> Array:
@@ -90,7 +95,7 @@ class EmbeddedNetwork:
         return f"EmbeddedNetwork({self.network} on '{self.block}', evaluated {len(self.input)} times)"
 
 
-def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> EmbeddedNetwork:
+def embed(block: Any, network: Any, inputs: Any, outputs: Any = None, support: Region | None = None) -> EmbeddedNetwork:
     """Tie `outputs` to the predictions of a network at `inputs`, for `SolverFactory("dcembed")`.
 
     Parameters
@@ -108,6 +113,10 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
         n_out variables or linear expressions, or k rows of them, or an indexed component. None creates variables without bounds:
         `block.outputs[j]`, or `block.outputs[i, j]` where inputs has k rows; `outputs_2` and so on if
         the block has such a component already.
+    support
+        Where the inputs belong, such as `dcembed.support(data, kind="hull")` of the data that the network was trained on; None for anywhere.
+        Inputs are kept there always, as predictions hold always: also where a disjunct is off whose constraints alone use the outputs. Where that is too
+        much, have points of that state among the data, or give the region a weight.
 
     Returns
     -------
@@ -117,6 +126,7 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
     _check_block(block)
     refuse_classifier(network, f"embed on '{block.name}'")
     source, network = Source(network), load_network(network)
+    region = read_support(support, network, f"embed on '{block.name}'")
     inputs = _by_name(inputs, network, block)
     rows = _as_rows(inputs, network.num_inputs, "inputs", block)
     if outputs is None:
@@ -129,7 +139,7 @@ def embed(block: Any, network: Any, inputs: Any, outputs: Any = None) -> Embedde
             f"embed on '{block.name}': inputs has {len(rows)} rows but outputs has {len(targets)}. Give one row of outputs for each row of inputs."
         )
     component = NetworkConstraint()
-    component.embedded = embedded = EmbeddedNetwork(block.name, network, rows, targets, source, component)
+    component.embedded = embedded = EmbeddedNetwork(block.name, network, rows, targets, source, component, region)
     block.add_component(unique_component_name(block, COMPONENT), component)
     return embedded
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyscipopt
 
+from dcembed.frontends.own_objective import has_price
 from dcembed.result import Result
 from dcembed.status import Status
 
@@ -16,6 +17,9 @@ GAP = "limits/gap"
 def tell_bound(scip: pyscipopt.Model, result: Result) -> None:
     """Give the node that SCIP is at, its root, the bound of a run whose point it has; what it cannot take is left."""
     if not (np.isfinite(result.bound) and result.is_feasible and scip.getNSols() > 0):
+        return
+    if has_price(result.embeddings):
+        # It bounds the objective with the price, and SCIP knows the one without.
         return
     scale = _scale(scip)
     if scale is None:

@@ -1,8 +1,9 @@
 """What makes `scip.optimize()` honour the networks: two small plugins in the user's SCIP.
 
 PySCIPOpt's Model cannot be given a method of ours, but SCIP calls its plugins. When it takes up its root node, `RootHandler` runs dcembed,
-gives SCIP the point, and stops the search. `NetworkHandler` refuses every point at which an output is not the prediction, wherever it
-comes from. So SCIP's own clock, bounds and solutions are those of the run, and whatever a script reads afterwards is there.
+gives SCIP the point, and stops the search. `NetworkHandler` refuses every point at which an output is not the prediction, or whose inputs are
+outside of where they must be, wherever it comes from. So SCIP's own clock, bounds and solutions are those of the run, and whatever a script
+reads afterwards is there.
 """
 
 from __future__ import annotations
@@ -38,8 +39,12 @@ class Predictor(Protocol):
     def variables(self) -> list[Any]:
         """Those of the inputs, then those of the outputs."""
 
+    @property
+    def has_price(self) -> bool:
+        """Whether points have a price that SCIP's objective knows nothing of."""
+
     def holds(self, value: Callable[[Any], float], tolerance: float) -> bool:
-        """Whether the outputs are the predictions where `value` gives the values of variables."""
+        """Whether the outputs are the predictions, and inputs where they must be, where `value` gives the values of variables."""
 
 
 @dataclass
@@ -140,7 +145,7 @@ def check_working_copy(scip: pyscipopt.Model, shared: Hook) -> None:
 
 
 class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
-    """Lets no point pass at which an output is not the prediction."""
+    """Lets no point pass at which an output is not the prediction, or an input is not where it must be."""
 
     def __init__(self, shared: Hook) -> None:
         self.shared = shared
@@ -166,8 +171,9 @@ class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
         return {"result": SCIP_RESULT.CUTOFF if is_infeasible else SCIP_RESULT.DIDNOTFIND}
 
     def conscheck(self, constraints: Any, solution: Any, *more: Any) -> dict[str, Any]:
-        """Compare the outputs of a solution with the predictions."""
-        return {"result": SCIP_RESULT.FEASIBLE if self._holds(solution) else SCIP_RESULT.INFEASIBLE}
+        """Compare the outputs of a solution with the predictions; earlier ones are left behind where SCIP cannot tell which is best."""
+        is_taken = self._holds(solution) and not self._is_left_behind()
+        return {"result": SCIP_RESULT.FEASIBLE if is_taken else SCIP_RESULT.INFEASIBLE}
 
     def consenfolp(self, constraints: Any, *more: Any) -> dict[str, Any]:
         """SCIP's search cannot repair a prediction: it ends."""
@@ -186,6 +192,13 @@ class NetworkHandler(pyscipopt.Conshdlr):  # type: ignore[misc]  # typed as Any
 
     def conslock(self, constraint: Any, locktype: Any, nlockspos: int, nlocksneg: int) -> None:
         """No variable is locked: nothing is reduced before the run, and nothing is searched after it."""
+
+    def _is_left_behind(self) -> bool:
+        """Whether a solution of before the run would be measured by SCIP's objective, which has no price in it, and hide that of the run."""
+        if not any(predictor.has_price for predictor in self.shared.predictors):
+            return False
+        stage = self.model.getStageName()
+        return stage not in ("PROBLEM", "SOLVING", "SOLVED") or (stage == "SOLVING" and self.shared.result is None)
 
     def _holds(self, solution: Any) -> bool:
         scip, tolerance = self.model, self.model.getParam("numerics/feastol")

@@ -10,7 +10,8 @@ import pyscipopt
 from scipy.special import expit
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedding import Embedding
+from dcembed.embedded.embedding import Embedding, read_support
+from dcembed.embedded.region import Region
 from dcembed.errors import InputError, NoSolutionError
 from dcembed.frontends.batches import Batch, LinearEntry, as_object, as_rows, check_variables, prediction_error, read_batch, stack
 from dcembed.frontends.classes import class_rules
@@ -32,6 +33,7 @@ def add_predictor_constr(
     unique_naming_prefix: str = "p_",
     output_type: str | None = None,
     epsilon: float | None = None,
+    support: Region | None = None,
     **keywords: Any,
 ) -> PredictorConstr:
     """Embed a trained network in a PySCIPOpt model: output_vars = predictor(input_vars).
@@ -55,6 +57,10 @@ def add_predictor_constr(
         what the model gives. See docs/pyscipopt.md.
     epsilon
         With "classification": by how much the score of the class leads, 1e-4 by default.
+    support
+        Where the inputs belong, such as `dcembed.support(data, kind="hull")` of the data that the network was trained on; None for anywhere.
+        Nothing of it enters SCIP's problem, and SCIP takes no solution outside of one that must not be left. SCIP's objective knows nothing of the price
+        of a soft one; see docs/pyscipopt.md.
     keywords
         Others of PySCIPOpt-ML are ignored with a warning.
     """
@@ -62,9 +68,11 @@ def add_predictor_constr(
     as_name(unique_naming_prefix, "add_predictor_constr: unique_naming_prefix")
     reading = read_predictor(predictor, output_type)
     network, meaning = reading.network, reading.output_type
+    region = read_support(support, network, "add_predictor_constr")
     if epsilon is not None and meaning != "classification":
         keywords["epsilon"] = epsilon
-    ignore_foreign(keywords, ("scip_model", "predictor", "input_vars", "output_vars", "unique_naming_prefix", "output_type", "epsilon"))
+    own = "scip_model", "predictor", "input_vars", "output_vars", "unique_naming_prefix", "output_type", "epsilon", "support"
+    ignore_foreign(keywords, own)
     rules = class_rules(network.num_outputs, reading.argmax, epsilon) if meaning == "classification" else None
     entries = as_rows(_read_entries(by_name(input_vars, network), "input"), network.num_inputs, "input")
     batch = read_batch(entries, read_terms)
@@ -74,7 +82,7 @@ def add_predictor_constr(
         given = as_rows(_read_entries(output_vars, "output"), network.num_outputs, "output", shape[0])
         check_variables(given, pyscipopt.Variable)
     scores, output, added = add_outputs(scip_model, shape, given, rules, reading, unique_naming_prefix or "")
-    predictor_constr = PredictorConstr(predictor, reading, batch, entries, scores, output, added)
+    predictor_constr = PredictorConstr(predictor, reading, batch, entries, scores, output, added, region)
     register(scip_model, predictor_constr)
     return predictor_constr
 
@@ -94,6 +102,8 @@ class PredictorConstr:
         What the host uses, variables of shape (k, n_out): the scores, or the classes or probabilities that belong to them.
     output_type
         Which of these.
+    support
+        Where the inputs belong; None for anywhere.
     """
 
     def __init__(
@@ -105,6 +115,7 @@ class PredictorConstr:
         scores: Array,
         output: Array,
         added: Added,
+        support: Region | None = None,
     ) -> None:
         self.predictor = predictor
         self.network = reading.network
@@ -112,6 +123,7 @@ class PredictorConstr:
         self.scores = scores
         self.output = output
         self.output_type = reading.output_type
+        self.support = support
         self._reading = reading
         self._batch = batch
         self._added = added
@@ -157,7 +169,7 @@ class PredictorConstr:
         """The embedding over the columns, which `numbers` gives for the variables' pointers."""
         inputs = column_numbers(self._batch.variables, numbers, "an input of a predictor")
         outputs = column_numbers(np.asarray(self.scores, dtype=object).reshape(-1), numbers, "an output of a predictor")
-        return self._batch.embed(self.network, inputs, outputs.reshape(self.scores.shape), num_columns)
+        return self._batch.embed(self.network, inputs, outputs.reshape(self.scores.shape), num_columns, self.support)
 
     def probabilities(self, numbers: Mapping[int, int]) -> Probabilities:
         """The outputs that are probabilities, and their scores."""
@@ -182,13 +194,22 @@ class PredictorConstr:
         return [*self._batch.variables, *(variable for part in parts for variable in np.asarray(part, dtype=object).reshape(-1))]
 
     def holds(self, value: Callable[[Any], float], tolerance: float) -> bool:
-        """Whether scores are the predictions, and probabilities those of the scores, where `value` gives the values of variables."""
+        """Whether scores are the predictions, probabilities those of the scores, and inputs where they must be; `value` gives the values of variables."""
         values = np.array([value(variable) for variable in self.variables], dtype=np.float64)
-        inputs, outputs = np.split(values, [len(self._batch.variables)])
-        expected = self.network(self._batch.values(inputs)).reshape(-1)
+        given, outputs = np.split(values, [len(self._batch.variables)])
+        inputs = self._batch.values(given)
+        expected = self.network(inputs).reshape(-1)
         if self.output_type == "probability":
             expected = np.concatenate([expected, expit(outputs[: expected.size])])
-        return bool((np.abs(expected - outputs) <= tolerance * np.maximum(1.0, np.abs(outputs))).all())
+        is_predicted = bool((np.abs(expected - outputs) <= tolerance * np.maximum(1.0, np.abs(outputs))).all())
+        return is_predicted and (
+            self.support is None or self.support.weight is not None or bool((self.support.excess(inputs) <= tolerance).all())
+        )
+
+    @property
+    def has_price(self) -> bool:
+        """Whether inputs may be outside of their support at a price, of which SCIP's objective knows nothing."""
+        return self.support is not None and bool(self.support.weight)
 
     def _values(self) -> tuple[Array, Array]:
         if self._point is None:

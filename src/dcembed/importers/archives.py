@@ -76,7 +76,11 @@ def check_entries(entries: Sequence[zipfile.ZipInfo], path: Path) -> None:
 
 def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
     """One array. What its head claims is compared with what is there before room is made for it."""
-    content = archive.read(entry)
+    return parse_array(archive.read(entry), entry.filename)
+
+
+def parse_array(content: bytes, name: str) -> Array:
+    """The array of an .npy file, or of a member of an archive, which messages call by this name."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     read_head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -86,7 +90,7 @@ def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
         shape, _, kind = read_head(stream)
     claimed, there = math.prod(shape) * kind.itemsize, len(content) - stream.tell()
     if kind.hasobject or min(shape, default=1) < 0 or claimed != there:
-        raise ValueError(f"{entry.filename} says it is {kind} of shape {shape}, which is {claimed} bytes, but {there} are there")
+        raise ValueError(f"{name} says it is {kind} of shape {shape}, which is {claimed} bytes, but {there} are there")
     stream.seek(0)
     array: Array = np.lib.format.read_array(stream, allow_pickle=False)
     return array

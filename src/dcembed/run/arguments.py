@@ -11,6 +11,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding, read_embeddings
 from dcembed.embedded.lift import Lift, unlifted
+from dcembed.ensembles.rows import lift_ensembles
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.derive import minimized
@@ -70,7 +71,7 @@ def read_arguments(
 
 def lift_problem(program: Program, embeddings: Sequence[Embedding]) -> Lift:
     """The problem with everything written as columns, rows, cones and predictions."""
-    return lift_supports(unlifted(program, embeddings))
+    return lift_supports(lift_ensembles(unlifted(program, embeddings)))
 
 
 def read_options(options: Options | Mapping[str, object] | None) -> Options:

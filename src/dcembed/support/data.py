@@ -10,7 +10,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.errors import InputError
-from dcembed.reading import as_names, as_numbers, show
+from dcembed.reading import as_names, as_numbers, require_iterable, show
 
 # Combinations of categories that get a binary each, at most.
 MOST_COMBINATIONS = 1_000
@@ -98,7 +98,7 @@ def _read_frame(frame: Any) -> tuple[Array, tuple[str, ...], list[int]]:
 
 
 def _read_places(discrete: Any, names: tuple[str, ...] | None, n: int) -> list[int]:
-    listed: Sequence[Any] = [discrete] if isinstance(discrete, str | int | np.integer) else list(discrete)
+    listed: Sequence[Any] = [discrete] if isinstance(discrete, str | int | np.integer) else require_iterable(discrete, "support: discrete")
     places = []
     for item in listed:
         if isinstance(item, str) and names is not None and item in names:

@@ -237,10 +237,14 @@ def support(
     >>> bool(region.contains(data).mean() >= 0.95), region.contains([[9.0, 9.0]])
     (True, array([False]))
     """
-    if kind not in get_args(Kind):
-        raise InputError(f"support: kind={kind!r} is not known. Accepted: {', '.join(map(repr, get_args(Kind)))}.")
-    if shape not in ("ellipsoid", "box"):
-        raise InputError(f"support: shape={shape!r} is not known. Accepted: 'ellipsoid', 'box'.")
+    if not isinstance(kind, str) or kind not in get_args(Kind):
+        raise InputError(
+            f"support: kind={show(kind) if not isinstance(kind, str) else repr(kind)} is not known. Accepted: {', '.join(map(repr, get_args(Kind)))}."
+        )
+    if not isinstance(shape, str) or shape not in ("ellipsoid", "box"):
+        raise InputError(
+            f"support: shape={show(shape) if not isinstance(shape, str) else repr(shape)} is not known. Accepted: 'ellipsoid', 'box'."
+        )
     if clusters is None and kind == "clusters":
         raise InputError("support: clusters is how many clouds the data has, which you have to say: support(data, 'clusters', clusters=3).")
     read = read_data(data, discrete)
