@@ -12,10 +12,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from dcembed.arrays import Array
+from dcembed.copies import replace
 from dcembed.embedded.region import Region
 from dcembed.errors import InputError
 from dcembed.network.chunks import slices
 from dcembed.network.network import CHUNK_ENTRIES, Network, evaluate
+from dcembed.program.derive import widened
 from dcembed.program.matrices import MatrixLike, as_sparse, set_fields
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, require, require_all, show
@@ -119,16 +121,18 @@ class Embedding:
         """The same with other constants in its inputs, shape (k, n_in); these are `AffineInputs`."""
         if not isinstance(self.inputs, AffineInputs):
             raise TypeError("Inputs that are columns have no constants.")
-        inputs, changed = AffineInputs.__new__(AffineInputs), Embedding.__new__(Embedding)
-        set_fields(inputs, coefficients=self.inputs.coefficients, offset=offset)
-        set_fields(changed, network=self.network, inputs=inputs, outputs=self.outputs, support=self.support)
-        return changed
+        return replace(self, inputs=replace(self.inputs, offset=offset))
 
     def with_support(self, support: Region | None) -> Embedding:
         """The same with its inputs in another region, or anywhere."""
-        changed = Embedding.__new__(Embedding)
-        set_fields(changed, network=self.network, inputs=self.inputs, outputs=self.outputs, support=support)
-        return changed
+        return replace(self, support=support)
+
+    def widened(self, num_columns: int) -> Embedding:
+        """The same in a program with more columns behind those that it had."""
+        if not isinstance(self.inputs, AffineInputs):
+            return self
+        rows = self.inputs.coefficients
+        return replace(self, inputs=replace(self.inputs, coefficients=widened(rows, rows.shape[0], num_columns)))
 
     def affine_inputs(self, num_columns: int) -> AffineInputs:
         """The inputs as an affine map of all columns."""

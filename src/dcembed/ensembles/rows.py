@@ -13,7 +13,7 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.copies import replace
-from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.lift import Lift
 from dcembed.embedded.unit_bounds import input_boxes
 from dcembed.ensembles.pressed import Pressed, find_pressed
@@ -21,7 +21,7 @@ from dcembed.ensembles.written import WORDS, Written, build_indicators, build_ro
 from dcembed.network.along import measured_along
 from dcembed.network.bounds import bound
 from dcembed.network.ensemble import Ensemble
-from dcembed.program.derive import add_columns, add_rows, derive, widened
+from dcembed.program.derive import add_columns, add_rows, derive
 from dcembed.program.program import Program
 from dcembed.program.tightening import SAFETY, tighten
 
@@ -127,7 +127,7 @@ def _replace_chosen(embeddings: Sequence[Embedding], chosen: Sequence[Written], 
     by_number = {written.number: written for written in chosen}
     result: list[Embedding] = []
     for number, embedding in enumerate(embeddings):
-        wide = _widened(embedding, num_columns)
+        wide = embedding.widened(num_columns)
         result += _members(wide, by_number[number]) if number in by_number else [wide]
     return tuple(result)
 
@@ -138,15 +138,6 @@ def _members(embedding: Embedding, written: Written) -> Iterator[Embedding]:
         # What is asked of the inputs is asked once.
         changes = {"support": None} if member and getattr(embedding, "support", None) is not None else {}
         yield replace(embedding, network=network, outputs=written.values[:, member, :], **changes)
-
-
-def _widened(embedding: Embedding, num_columns: int) -> Embedding:
-    """The same embedding in a program with more columns."""
-    inputs = embedding.inputs
-    if not isinstance(inputs, AffineInputs):
-        return embedding
-    coefficients = widened(inputs.coefficients, inputs.coefficients.shape[0], num_columns)
-    return replace(embedding, inputs=replace(inputs, coefficients=coefficients))
 
 
 def _complete(chosen: Sequence[Written], num_columns: int, w: Array) -> Array:

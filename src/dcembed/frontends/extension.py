@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.verify import predict, verify
 from dcembed.frontends.case_bounds import bound_cases
 from dcembed.frontends.cases import Cases, stack_rows
@@ -135,7 +135,7 @@ def extend(program: Program, embeddings: tuple[Embedding, ...], extension: Exten
     added = [item for part, start in placed for item in part.indicators(start, wider.num_columns)]
     cones = [norm_cone(norm, wider.num_columns) for norm in extension.norms]
     wider = derive(wider, indicators=(*wider.indicators, *added), cones=(*wider.cones, *cones))
-    embedded = tuple(_widen(embedding, wider.num_columns) for embedding in embeddings)
+    embedded = tuple(embedding.widened(wider.num_columns) for embedding in embeddings)
     for norm in extension.norms:
         check_norm(norm, wider, embedded)
     return bound_cases(wider, embedded, [part for part in extension.parts if isinstance(part, Cases)]), embedded
@@ -146,10 +146,3 @@ def _rows(part: Cases | Switches, first: int, num_columns: int) -> tuple[sp.csr_
         matrix, lb, ub = part.rows(first)
         return widened(matrix, matrix.shape[0], num_columns), lb, ub
     return stack_rows(part.rows(first), num_columns)
-
-
-def _widen(embedding: Embedding, num_columns: int) -> Embedding:
-    if not isinstance(embedding.inputs, AffineInputs):
-        return embedding
-    matrix = widened(embedding.inputs.matrix, embedding.inputs.matrix.shape[0], num_columns)
-    return Embedding(embedding.network, AffineInputs(matrix, embedding.inputs.offset), embedding.outputs, embedding.support)

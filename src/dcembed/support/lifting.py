@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dcembed.arrays import Array
-from dcembed.embedded.embedding import AffineInputs, Embedding
+from dcembed.embedded.embedding import Embedding
 from dcembed.embedded.lift import Lift
 from dcembed.program.cones import ConeConstraint
-from dcembed.program.derive import add_columns, add_rows, derive, widened
+from dcembed.program.derive import add_columns, add_rows, derive
 from dcembed.program.program import Program
 from dcembed.support.region import Support
 from dcembed.tables import name_columns
@@ -60,7 +60,7 @@ def _write(lift: Lift, number: int, region: Support) -> Lift:
         named = [f"{region.label}, for {label}" for label in labels for _ in piece.cone_sizes]
         cone = ConeConstraint(over(piece.cones, piece.own_cones), offset, np.tile(piece.cone_sizes, k), named)
         wide = derive(wide, cones=(*wide.cones, cone))
-    embeddings = tuple(_widened(each, wide.num_columns) for each in lift.embeddings)
+    embeddings = tuple(each.widened(wide.num_columns) for each in lift.embeddings)
     if piece.network is not None:
         scores = n + np.arange(k)[:, None] * piece.num_columns + piece.prediction
         embeddings += (Embedding(piece.network, embeddings[number].inputs, scores),)
@@ -80,15 +80,6 @@ def _with_columns(program: Program, region: Support, k: int, labels: list[str]) 
 def _label(program: Program, embedding: Embedding, evaluation: int) -> str:
     """What an evaluation is called: by its first prediction."""
     return f"inputs of {program.column_label(int(embedding.outputs[evaluation, 0]))}"
-
-
-def _widened(embedding: Embedding, num_columns: int) -> Embedding:
-    """The embedding in a program with more columns."""
-    if not isinstance(embedding.inputs, AffineInputs):
-        return embedding
-    coefficients = embedding.inputs.coefficients
-    inputs = AffineInputs(widened(coefficients, coefficients.shape[0], num_columns), embedding.inputs.offset)
-    return Embedding(embedding.network, inputs, embedding.outputs, embedding.support)
 
 
 def _complete(x: Array, embedding: Embedding, region: Support) -> Array:
