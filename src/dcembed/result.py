@@ -24,6 +24,7 @@ from dcembed.saving.packed import Packed, joined
 from dcembed.saving.plain import pack_plain, pack_table
 from dcembed.saving.problem import fingerprint, pack_problem
 from dcembed.status import Status, help_for
+from dcembed.support.lifting import lift_problem
 from dcembed.tables import build_frame, columns_table, name_columns
 from dcembed.words import PYTHON, Words
 
@@ -269,7 +270,9 @@ class Result:
         # scipy.optimize takes as long to import as a small problem to solve.
         from dcembed.prices.prices import find_prices
 
-        return find_prices(self.program, self.embeddings, self.x)
+        # Regions that bind have prices, too, and without them those of the rows would not explain the point.
+        lift = lift_problem(self.program, self.embeddings)
+        return find_prices(lift.program, lift.embeddings, lift.complete(self.x)).of(self.program)
 
     @cached_property
     def support(self) -> SupportReport | None:

@@ -41,10 +41,11 @@ from dcembed.program.matrices import MatrixLike
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, show
 from dcembed.result import Result
-from dcembed.run.arguments import Arguments, lift_problem, read_options, read_starts
+from dcembed.run.arguments import Arguments, read_options, read_starts
 from dcembed.run.clock import Clock, RunEnded
 from dcembed.run.journal import Journal, open_journal
 from dcembed.run.settling import settle
+from dcembed.support.lifting import lift_problem
 
 
 def compile(

@@ -65,6 +65,22 @@ class Prices:
         """Every price by the user's name of its constraint; "bounds of x" and "prediction y" for the columns x and y."""
         return {name: price for _, name, price in self._entries()}
 
+    def of(self, program: Program) -> Prices:
+        """The prices of a program that this one was made of by adding columns and constraints behind its own."""
+        if program is self.program:
+            return self
+        n = program.num_columns
+        return Prices(
+            rows=self.rows[: program.num_rows],
+            indicators=self.indicators[: len(program.indicators)],
+            quadratics=self.quadratics[: len(program.quadratic_constraints)],
+            cones=self.cones[: program.cone_rows.num_cones],
+            bounds=self.bounds[:n],
+            predictions=self.predictions[:n],
+            unexplained=self.unexplained,
+            program=program,
+        )
+
     def to_frame(self) -> pandas.DataFrame:
         """The prices that are not zero as a pandas DataFrame, the largest first."""
         binding = self._binding()

@@ -10,15 +10,14 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding, read_embeddings
-from dcembed.embedded.lift import Lift, unlifted
-from dcembed.ensembles.rows import lift_ensembles
+from dcembed.embedded.lift import Lift
 from dcembed.errors import InputError
 from dcembed.options import Options
 from dcembed.program.derive import minimized
 from dcembed.program.program import Program
 from dcembed.reading import as_numbers, show
 from dcembed.result import Result
-from dcembed.support.lifting import lift_supports
+from dcembed.support.lifting import lift_problem
 from dcembed.words import PYTHON, Words
 
 
@@ -67,11 +66,6 @@ def read_arguments(
     lift = lift_problem(program, listed)
     starts = [lift.complete(point) for point in read_starts(start, program.num_columns)]
     return Arguments(lift.program, minimized(lift.program), list(lift.embeddings), starts, read, lift, results, words)
-
-
-def lift_problem(program: Program, embeddings: Sequence[Embedding]) -> Lift:
-    """The problem with everything written as columns, rows, cones and predictions."""
-    return lift_supports(lift_ensembles(unlifted(program, embeddings)))
 
 
 def read_options(options: Options | Mapping[str, object] | None) -> Options:

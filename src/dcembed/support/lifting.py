@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,12 +11,18 @@ import scipy.sparse as sp
 
 from dcembed.arrays import Array
 from dcembed.embedded.embedding import Embedding
-from dcembed.embedded.lift import Lift
+from dcembed.embedded.lift import Lift, unlifted
+from dcembed.ensembles.rows import lift_ensembles
 from dcembed.program.cones import ConeConstraint
 from dcembed.program.derive import add_columns, add_rows, derive
 from dcembed.program.program import Program
 from dcembed.support.region import Support
 from dcembed.tables import name_columns
+
+
+def lift_problem(program: Program, embeddings: Sequence[Embedding]) -> Lift:
+    """The problem with ensembles and regions written as columns, rows, cones and predictions, wherever they have to be."""
+    return lift_supports(lift_ensembles(unlifted(program, embeddings)))
 
 
 def lift_supports(lift: Lift) -> Lift:
