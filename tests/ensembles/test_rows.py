@@ -51,7 +51,10 @@ def test_the_optimum_is_that_of_the_network(name, seed):
     values = 0.05 * GRID + ensemble(GRID[:, None])[:, 0]
     best = values.max() if maximize else values.min()
     slack = 0.01 * (1 + np.ptp(values))
-    result = dcembed.solve(lift.program, list(lift.embeddings), options=RUN)
+    # The search is local: the best point of the grid is among its starts, and it must not promise more than is there.
+    place = values.argmax() if maximize else values.argmin()
+    start = lift.complete(np.array([GRID[place], 0.0]))
+    result = dcembed.solve(lift.program, list(lift.embeddings), start=start, options=RUN)
     assert result.is_feasible
     point = lift.cut(lift.complete(lift.cut(result.x)))
     checked = dcembed.verify(program, [embedding], point)
@@ -229,3 +232,19 @@ def test_every_choice_of_binaries_gives_an_upper_bound():
     values = np.hstack([member(GRID[:, None]) for member in members])
     over = [values[:, list(chosen)].max(axis=1) for chosen in itertools.combinations(range(4), 2)]
     assert np.allclose(np.min(over, axis=0), ensemble(GRID[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("as_rows", [False, True])
+def test_a_run_writes_rows_where_that_is_asked_for_and_its_answer_is_one_of_the_users_columns(name, as_rows):
+    settings, maximize = CASES[name]
+    ensemble = dcembed.ensemble(piecewise(1, 5), **settings, as_rows=as_rows)
+    program, embedding = host(1.0, maximize), dcembed.Embedding(ensemble, [0], [1])
+    result = dcembed.solve(program, embedding, options=RUN)
+    assert (result.sizes.host_columns > 2) == as_rows
+    assert result.is_feasible
+    assert result.x.size == 2
+    # The column is the ensemble's own value, whatever the rows leave it.
+    assert result.x[1] == pytest.approx(ensemble(result.x[:1])[0], abs=1e-12)
+    assert result.incumbents[-1][1] == pytest.approx(result.objective, abs=1e-6)
+    assert dcembed.verify(program, embedding, result.x).violation <= 1e-9

@@ -11,13 +11,15 @@ from dcembed.ensembles.joint import Joint, stacked
 from dcembed.ensembles.members import read_members
 from dcembed.errors import InputError
 from dcembed.network.ensemble import Ensemble
-from dcembed.reading import as_number, as_whole, show
+from dcembed.reading import as_flag, as_number, as_whole, show
 
 OUTPUTS = ("mean", "max", "min", "mean_deviation", "agreement", "members")
 SENSES = {"<=": "at_most", ">=": "at_least"}
 
 
-def ensemble(members: Any, output: str = "mean", k: float = 1.0, agree: int | None = None, sense: str = "<=") -> Ensemble:
+def ensemble(
+    members: Any, output: str = "mean", k: float = 1.0, agree: int | None = None, sense: str = "<=", as_rows: bool = False
+) -> Ensemble:
     """Several networks with the same inputs as one network, which is embedded as any other.
 
     Parameters
@@ -41,6 +43,10 @@ def ensemble(members: Any, output: str = "mean", k: float = 1.0, agree: int | No
         How many members agree, from 1 to M.
     sense
         "<=" or ">=", of the agreement.
+    as_rows
+        Let a run write the worst case, the deviation or the agreement as rows over the predictions of the members, the agreement with a binary for each, where the host presses
+        the output the right way (minimizes a maximum, say, or limits it from above). Otherwise, and elsewhere, they are units of the network, which finds points that are as good or better, and sooner:
+        see benchmarks/results/ensembles.md.
 
     Returns
     -------
@@ -79,6 +85,7 @@ def ensemble(members: Any, output: str = "mean", k: float = 1.0, agree: int | No
         weights=read.weights,
         combination=combination,
         parameter=parameter,
+        as_rows=as_flag(as_rows, "ensemble: as_rows"),
     )
 
 

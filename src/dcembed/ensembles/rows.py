@@ -6,7 +6,7 @@ it, the optimum is the same, and a point that is completed has the value itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -26,8 +26,8 @@ from dcembed.program.program import Program
 from dcembed.program.tightening import SAFETY, tighten
 
 
-def lift_ensembles(lift: Lift) -> Lift:
-    """The problem with ensembles written as rows over the predictions of their members, where the host presses their outputs.
+def lift_ensembles(lift: Lift, is_wanted: Callable[[Ensemble], bool] = lambda _: True) -> Lift:
+    """The problem with ensembles written as rows over the predictions of their members, where that is wanted and the host presses their outputs.
 
     An ensemble whose outputs are not all pressed stays the network that it is, which is exact everywhere; so does an agreement over
     inputs without bounds, since solvers want bounds behind binaries.
@@ -45,7 +45,7 @@ def lift_ensembles(lift: Lift) -> Lift:
     >>> lifted.complete(np.array([-0.5, 7.0]))
     array([-0.5,  0.5, -0.5,  0.5])
     """
-    chosen = list(_choose(lift.program, lift.embeddings))
+    chosen = list(_choose(lift.program, lift.embeddings, is_wanted))
     if not chosen:
         return lift
     program = _with_columns(lift.program, chosen)
@@ -66,13 +66,15 @@ def lift_ensembles(lift: Lift) -> Lift:
     )
 
 
-def _choose(program: Program, embeddings: Sequence[Embedding]) -> Iterator[Written]:
+def _choose(program: Program, embeddings: Sequence[Embedding], is_wanted: Callable[[Ensemble], bool]) -> Iterator[Written]:
     """The ensembles that are written as rows."""
+    if not any(isinstance(each.network, Ensemble) and is_wanted(each.network) for each in embeddings):
+        return
     pressed = find_pressed(program, embeddings)
     first = program.num_columns
     for number, embedding in enumerate(embeddings):
         ensemble = embedding.network
-        if not isinstance(ensemble, Ensemble) or ensemble.combination not in WORDS:
+        if not isinstance(ensemble, Ensemble) or ensemble.combination not in WORDS or not is_wanted(ensemble):
             continue
         written = Written(number, embedding, ensemble, first)
         if _is_pressed(written, pressed) and (not written.has_binaries or _ends(program, written) is not None):

@@ -42,6 +42,8 @@ class Ensemble(Network):
         "mean", "max", "min", "mean_deviation", "at_most" and "at_least" (the two senses of an agreement), or "members".
     parameter
         k of "mean_deviation", how many members agree in "at_most" and "at_least"; 0 for the others.
+    as_rows
+        Whether a run writes the combination as rows and binaries of the host where it can.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Ensemble(Network):
     weights: Array
     combination: str
     parameter: float = 0.0
+    as_rows: bool = False
 
     def __post_init__(self) -> None:
         Network.__post_init__(self)

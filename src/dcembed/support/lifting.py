@@ -22,7 +22,7 @@ from dcembed.tables import name_columns
 
 def lift_problem(program: Program, embeddings: Sequence[Embedding]) -> Lift:
     """The problem with ensembles and regions written as columns, rows, cones and predictions, wherever they have to be."""
-    return lift_supports(lift_ensembles(unlifted(program, embeddings)))
+    return lift_supports(lift_ensembles(unlifted(program, embeddings), lambda ensemble: ensemble.as_rows))
 
 
 def lift_supports(lift: Lift) -> Lift:

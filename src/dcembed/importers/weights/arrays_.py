@@ -192,6 +192,7 @@ def _pack_ensemble(ensemble: Ensemble) -> dict[str, Array]:
         "ensemble.weights": ensemble.weights,
         "ensemble.combination": np.array(ensemble.combination, dtype=np.str_),
         "ensemble.parameter": np.array(ensemble.parameter),
+        "ensemble.as_rows": np.array(ensemble.as_rows),
     }
 
 
@@ -209,6 +210,7 @@ def _unpack_ensemble(network: Network, arrays: Mapping[str, Array]) -> Ensemble:
         weights=_numbers(arrays, "ensemble.weights", "f"),
         combination=str(_numbers(arrays, "ensemble.combination", "U")),
         parameter=float(parameter),
+        as_rows=bool(arrays.get("ensemble.as_rows", False)),
     )
 
 
