@@ -32,36 +32,31 @@ def host(cost: float, maximize: bool = False, **limits) -> dcembed.Program:
 CASES = {
     "max": ({"output": "max"}, False),
     "min": ({"output": "min"}, True),
-    "mean_deviation": ({"output": "mean_deviation", "k": 1.5}, False),
-    "less the deviation": ({"output": "mean_deviation", "k": -1.5}, True),
     "at_most": ({"output": "agreement", "agree": 5}, False),
     "at_least": ({"output": "agreement", "agree": 5, "sense": ">="}, True),
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["max", "min"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_optimum_is_that_of_the_network(name, seed):
     settings, maximize = CASES[name]
     ensemble = dcembed.ensemble(piecewise(seed, 6), **settings)
     program, embedding = host(1.0, maximize), dcembed.Embedding(ensemble, [0], [1])
     lift = lift_ensembles(unlifted(program, [embedding]))
-    assert lift.program.num_columns > 2
     assert not any(isinstance(each.network, Ensemble) for each in lift.embeddings)
     values = 0.05 * GRID + ensemble(GRID[:, None])[:, 0]
-    best = values.max() if maximize else values.min()
-    slack = 0.01 * (1 + np.ptp(values))
     # The search is local: the best point of the grid is among its starts, and it must not promise more than is there.
     place = values.argmax() if maximize else values.argmin()
     start = lift.complete(np.array([GRID[place], 0.0]))
     result = dcembed.solve(lift.program, list(lift.embeddings), start=start, options=RUN)
     assert result.is_feasible
-    point = lift.cut(lift.complete(lift.cut(result.x)))
-    checked = dcembed.verify(program, [embedding], point)
+    checked = dcembed.verify(program, [embedding], lift.cut(lift.complete(lift.cut(result.x))))
     assert checked.violation < 1e-6
     assert abs(checked.objective - result.objective) < 1e-5
-    assert checked.objective >= best - 1e-6 if maximize else checked.objective <= best + 1e-6
-    assert abs(checked.objective - best) < slack
+    behind = values.max() - checked.objective if maximize else checked.objective - values.min()
+    # The grid may miss the optimum by a little, the search may not.
+    assert -0.01 * (1 + np.ptp(values)) < behind <= 1e-6
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -73,7 +68,8 @@ def test_completed_points_are_feasible_and_have_the_value(name):
     # Two evaluations of two outputs, on inputs that are affine in three columns; the host also has another network.
     inputs = dcembed.AffineInputs(rng.standard_normal((4, 8)) * ([1, 1, 1] + [0] * 5), rng.standard_normal((2, 2)))
     outputs = np.array([[3, 4], [5, 6]])
-    program = dcembed.Program(cost=[0, 0, 0, 1, 2, 3, 4, 1], lb=[-1] * 3 + [-INF] * 5, ub=[1] * 3 + [INF] * 5, maximize=maximize)
+    prices = [0.0] * 4 if settings["output"] == "agreement" else [1.0, 2.0, 3.0, 4.0]
+    program = dcembed.Program(cost=[0, 0, 0, *prices, 1], lb=[-1] * 3 + [-INF] * 5, ub=[1] * 3 + [INF] * 5, maximize=maximize)
     line = dcembed.Embedding(dcembed.build_mlp([[[1.0, 1.0, 1.0]]], [None]), dcembed.AffineInputs(np.eye(3, 8)), [7])
     lift = lift_ensembles(unlifted(program, [line, dcembed.Embedding(ensemble, inputs, outputs)]))
     assert len(lift.embeddings) == 8
@@ -95,20 +91,22 @@ def test_completed_points_are_feasible_and_have_the_value(name):
         ("max", {"maximize": True}),
         ("max", {"lb": [-1.0, 0.0]}),
         ("min", {"maximize": False}),
-        ("mean_deviation", {"maximize": True}),
-        ("less the deviation", {"maximize": False}),
         ("at_most", {"maximize": True}),
+        ("at_most", {"maximize": False}),
         ("at_least", {"maximize": False}),
+        ("at_least", {"maximize": True}),
+        ("at_most", {"cost": 0.0, "lb": [-1.0, 0.0]}),
+        ("at_least", {"cost": 0.0, "ub": [1.0, 0.0]}),
     ],
 )
 def test_what_is_not_pressed_stays_a_network(name, bad):
     settings, maximize = CASES[name]
     embedding = dcembed.Embedding(dcembed.ensemble(piecewise(0, 6), **settings), [0], [1])
-    before = unlifted(host(1.0, **({"maximize": maximize} | bad)), [embedding])
+    before = unlifted(host(**({"cost": 1.0, "maximize": maximize} | bad)), [embedding])
     assert lift_ensembles(before) is before
 
 
-@pytest.mark.parametrize("settings", [{"output": "mean"}, {"output": "mean_deviation", "k": 0.0}, {"output": "max", "count": 1}])
+@pytest.mark.parametrize("settings", [{"output": "mean"}, {"output": "mean_deviation"}, {"output": "max", "count": 1}])
 def test_what_needs_no_rows_stays_a_network(settings):
     settings = dict(settings)
     members = piecewise(0, settings.pop("count", 4))
@@ -118,7 +116,7 @@ def test_what_needs_no_rows_stays_a_network(settings):
 
 def test_an_agreement_over_inputs_without_bounds_stays_a_network():
     embedding = dcembed.Embedding(dcembed.ensemble(piecewise(0, 4), output="agreement", agree=3), [0], [1])
-    before = unlifted(host(1.0, lb=[-INF, -INF]), [embedding])
+    before = unlifted(host(0.0, lb=[-INF, -INF]), [embedding])
     assert lift_ensembles(before) is before
     worst = dcembed.Embedding(dcembed.ensemble(piecewise(0, 4), output="max"), [0], [1])
     assert lift_ensembles(unlifted(host(1.0, lb=[-INF, -INF]), [worst])).program.num_rows == 4
@@ -190,19 +188,14 @@ def test_names_speak_of_the_users_columns():
     for settings, columns, rows, indicators in (
         ({"output": "max"}, ["prediction of member 0 for column 'risk'"], ["max of members for column 'risk', member 0"], []),
         (
-            {"output": "mean_deviation"},
-            ["prediction of member 0 for column 'risk'", "deviation of member 1 for column 'risk'"],
-            ["mean and deviation of members for column 'risk', member 1", "mean and deviation of members for column 'risk'"],
-            [],
-        ),
-        (
             {"output": "agreement", "agree": 1},
             ["agreement of member 1 for column 'risk'"],
             ["agreement of members for column 'risk'"],
             ["agreement of members for column 'risk', member 1"],
         ),
     ):
-        lift = lift_ensembles(unlifted(host(1.0), [dcembed.Embedding(dcembed.ensemble(piecewise(0, 2), **settings), [0], [1])]))
+        cost = 0.0 if "agree" in settings else 1.0
+        lift = lift_ensembles(unlifted(host(cost), [dcembed.Embedding(dcembed.ensemble(piecewise(0, 2), **settings), [0], [1])]))
         program = lift.program
         assert set(columns) <= set(program.column_names)
         assert program.column_names[:2] == ("x", "risk")
@@ -222,7 +215,7 @@ def test_the_binaries_are_those_of_the_members_that_agree_most():
     members = [dcembed.build_mlp([[[0.0]]], [[level]]) for level in (3.0, 1.0, 2.0, 0.0)]
     for settings, maximize, wanted in (({}, False, [0, 1, 1, 1]), ({"sense": ">="}, True, [1, 1, 1, 0])):
         ensemble = dcembed.ensemble(members, output="agreement", agree=3, **settings)
-        lift = lift_ensembles(unlifted(host(1.0, maximize), [dcembed.Embedding(ensemble, [0], [1])]))
+        lift = lift_ensembles(unlifted(host(0.0, maximize), [dcembed.Embedding(ensemble, [0], [1])]))
         assert lift.complete(np.zeros(2))[-4:].tolist() == wanted
 
 
@@ -241,7 +234,8 @@ def test_a_run_writes_rows_where_that_is_asked_for_and_its_answer_is_one_of_the_
     ensemble = dcembed.ensemble(piecewise(1, 5), **settings, as_rows=as_rows)
     program, embedding = host(1.0, maximize), dcembed.Embedding(ensemble, [0], [1])
     result = dcembed.solve(program, embedding, options=RUN)
-    assert (result.sizes.host_columns > 2) == as_rows
+    # An agreement in the objective stays units.
+    assert (result.sizes.host_columns > 2) == (as_rows and name in ("max", "min"))
     assert result.is_feasible
     assert result.x.size == 2
     # The column is the ensemble's own value, whatever the rows leave it.

@@ -44,9 +44,9 @@ def ensemble(
     sense
         "<=" or ">=", of the agreement.
     as_rows
-        Let a run write the worst case, the deviation or the agreement as rows over the predictions of the members, the agreement with a binary for each, where the host presses
-        the output the right way (minimizes a maximum, say, or limits it from above). Otherwise, and elsewhere, they are units of the network, which finds points that are as good or better, and sooner:
-        see benchmarks/results/ensembles.md.
+        Let a run write a worst case as rows over the predictions of the members, and an agreement under a limit with a binary for each of them, where the host presses the output
+        the right way (minimizes a maximum, say, or limits it from above). Otherwise, and elsewhere, they are units of the network, which came to points as good or better in nearly all that was
+        measured, mostly sooner: benchmarks/results/ensembles.md. Exact methods may do better with rows.
 
     Returns
     -------

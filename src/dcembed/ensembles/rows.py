@@ -2,6 +2,11 @@
 
 The user's column is no prediction any more then, and may be larger than the value of the ensemble (smaller, for min). Since the host presses
 it, the optimum is the same, and a point that is completed has the value itself.
+
+Not everything that could be rows is. Measured on 27 uses of 5 to 20 trained members, three problems each and 5 s a run on a busy machine: a mean with its
+deviation as rows came to its best point later than as units in 8 of 9 uses, up to fourteen times, and never to a better one. An agreement in the
+objective was later in 5 of 6 and ended behind in two (by 1 % and by 7 %, where units were 2 % behind), ahead in one (by 1 %). An agreement under a
+limit was later in 3 of 3 and ended as well or better. Worst cases were even: earlier in 4 of 9, ends apart by less than 1 %.
 """
 
 from __future__ import annotations
@@ -29,8 +34,8 @@ from dcembed.program.tightening import SAFETY, tighten
 def lift_ensembles(lift: Lift, is_wanted: Callable[[Ensemble], bool] = lambda _: True) -> Lift:
     """The problem with ensembles written as rows over the predictions of their members, where that is wanted and the host presses their outputs.
 
-    An ensemble whose outputs are not all pressed stays the network that it is, which is exact everywhere; so does an agreement over
-    inputs without bounds, since solvers want bounds behind binaries.
+    These are worst cases, and agreements that are under limits alone. An ensemble whose outputs are not all pressed stays the network that it
+    is, which is exact everywhere; so does an agreement over inputs without bounds, since solvers want bounds behind binaries.
 
     Examples
     --------
@@ -77,17 +82,20 @@ def _choose(program: Program, embeddings: Sequence[Embedding], is_wanted: Callab
         if not isinstance(ensemble, Ensemble) or ensemble.combination not in WORDS or not is_wanted(ensemble):
             continue
         written = Written(number, embedding, ensemble, first)
-        if _is_pressed(written, pressed) and (not written.has_binaries or _ends(program, written) is not None):
+        if _is_pressed(written, pressed) and (not written.has_binaries or _is_counted(written, program)):
             first += written.num_new
             yield written
 
 
 def _is_pressed(written: Written, pressed: Pressed) -> bool:
-    """Whether all outputs are pressed the right way; one member alone needs no rows, and without a factor there is no deviation."""
-    if written.ensemble.num_members == 1 or (written.ensemble.combination == "mean_deviation" and written.ensemble.parameter == 0):
-        return False
+    """Whether all outputs are pressed the right way; one member alone needs no rows."""
     mask = pressed.down if written.is_lower else pressed.up
-    return bool(mask[written.embedding.outputs].all())
+    return written.ensemble.num_members > 1 and bool(mask[written.embedding.outputs].all())
+
+
+def _is_counted(written: Written, program: Program) -> bool:
+    """Whether members are counted by binaries: where limits alone are on their agreement, and ends of it are known."""
+    return not program.cost[written.embedding.outputs].any() and _ends(program, written) is not None
 
 
 def _with_columns(program: Program, chosen: Sequence[Written]) -> Program:
