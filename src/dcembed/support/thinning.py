@@ -117,6 +117,10 @@ def _farthest(cloud: Array, vertices: Array, number: int) -> Array:
         # A point beside one that is added is not as far from the hull then.
         if all(float(np.abs(point - cloud[other]).max()) > gap for other in picked):
             picked.append(int(walk.active[place]))
+    if not picked:
+        # Points that are outside by little may not be known to be: the likely ones are projected exactly.
+        likely = walk.active[np.argsort(-walk.upper, kind="stable")[:NUM_WORST]]
+        picked = [int(place) for place in likely if _distance(vertices, cloud[place]) > TINY][:number]
     return np.array(picked, dtype=np.int64)
 
 
