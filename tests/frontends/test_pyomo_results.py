@@ -54,6 +54,8 @@ def test_every_status_has_its_honest_words():
         (Status.ITERATION_LIMIT, False): ("aborted", "maxIterations"),
         (Status.HOST_INFEASIBLE, True): ("warning", "feasible"),
         (Status.HOST_INFEASIBLE, False): ("warning", "infeasible"),
+        (Status.OUTSIDE_SUPPORT, True): ("warning", "feasible"),
+        (Status.OUTSIDE_SUPPORT, False): ("warning", "infeasible"),
         (Status.UNBOUNDED, True): ("warning", "feasible"),
         (Status.UNBOUNDED, False): ("warning", "noSolution"),
         (Status.NUMERICAL_ERROR, True): ("warning", "feasible"),

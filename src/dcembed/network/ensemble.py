@@ -19,7 +19,7 @@ from dcembed.errors import InputError, NetworkError
 from dcembed.network.affine import Affine, check_affine
 from dcembed.network.chunks import slices
 from dcembed.network.network import CHUNK_ENTRIES, Network, read_points
-from dcembed.reading import as_number, as_numbers, require, show
+from dcembed.reading import as_flag, as_number, as_numbers, require, show
 
 # What is made of the predictions of all members. "at_most": the value that so many members do not exceed; "at_least": the one
 # that so many reach.
@@ -67,6 +67,7 @@ class Ensemble(Network):
         require(self.members, Affine, "Ensemble: members")
         object.__setattr__(self, "weights", as_numbers(self.weights, "Ensemble: weights").reshape(-1))
         object.__setattr__(self, "parameter", as_number(self.parameter, "Ensemble: parameter"))
+        object.__setattr__(self, "as_rows", as_flag(self.as_rows, "Ensemble: as_rows"))
         _check(self)
 
     @property
