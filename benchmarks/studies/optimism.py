@@ -41,11 +41,14 @@ class Case:
     devices: tuple[str, ...]
 
 
-ALL, MAIN = tuple(DEVICES), tuple(device.name for device in DEVICES.values() if device.is_main)
+# Clusters are for data that have some.
+CLUSTERS = ("clusters",)
+ALL, MAIN = tuple(name for name in DEVICES if name not in CLUSTERS), tuple(device.name for device in DEVICES.values() if device.is_main)
 CASES = (
     *(Case(name, POINTS, ALL) for name in ("yield", "reactor")),
     Case("designed", POINTS, MAIN),
     *(Case(name, points, MAIN) for points in OTHERS for name in ("yield", "reactor")),
+    Case("reactor", POINTS, CLUSTERS),
 )
 
 
