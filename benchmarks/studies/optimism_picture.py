@@ -48,6 +48,7 @@ def _draw_devices(axes: Any, rows: Sequence[Row], name: str, points: int) -> Non
     for place, device in enumerate(DEVICES):
         found = [row for row in rows if row.device == device]
         if not found:
+            axes.text(0.99, place, "not run", transform=axes.get_yaxis_transform(), color=GRAY, fontsize=9, ha="right", va="center")
             continue
         promised, true = (np.quantile([getattr(row, what) for row in found], [0.25, 0.5, 0.75]) for what in ("predicted", "true"))
         first = "_" if place else ""
@@ -56,7 +57,9 @@ def _draw_devices(axes: Any, rows: Sequence[Row], name: str, points: int) -> Non
         axes.plot(true[[0, 2]], [place + 0.14] * 2, color=BLUE, linewidth=3, alpha=0.5, solid_capstyle="butt")
         axes.plot(promised[1], place - 0.14, "o", color=ORANGE, label=first + "predicted (median, quartiles)")
         axes.plot(true[1], place + 0.14, "o", color=BLUE, label=first + "true")
-    axes.axvline(true_optimum(PROBLEMS[name])[0], color=GREEN, linewidth=1.4, label="true optimum")
+    optimum = true_optimum(PROBLEMS[name])[0]
+    axes.axvline(optimum, color=GREEN, linewidth=1.4, label="true optimum")
+    _cut(axes, rows, optimum)
     measured = [row.best_data for row in rows]
     if measured:
         axes.axvline(np.median(measured), color=GRAY, linewidth=1.2, linestyle="--", label="best point of the data, in truth")
@@ -64,6 +67,22 @@ def _draw_devices(axes: Any, rows: Sequence[Row], name: str, points: int) -> Non
     axes.set_title(f"{name}, {points} points", loc="left", fontsize=11)
     axes.set_xlabel("objective (maximized)")
     _plain(axes)
+
+
+def _cut(axes: Any, rows: Sequence[Row], optimum: float) -> None:
+    """A bar that reaches far to the left would leave no room for the others: it ends at the frame, with a number."""
+    least = {
+        device: np.quantile([row.true for row in rows if row.device == device], [0.25, 0.5]) for device in {row.device for row in rows}
+    }
+    if not least:
+        return
+    limit = optimum - 2.0 * (optimum - min(middle for _, middle in least.values()))
+    if min(low for low, _ in least.values()) >= limit:
+        return
+    axes.set_xlim(left=limit)
+    for place, device in enumerate(DEVICES):
+        if device in least and least[device][0] < limit:
+            axes.text(limit, place + 0.46, f" to {least[device][0]:.1f}", color=BLUE, fontsize=9, va="center")
 
 
 def _draw_points(axes: Any, rows: Sequence[Row]) -> None:
@@ -78,7 +97,7 @@ def _draw_points(axes: Any, rows: Sequence[Row]) -> None:
     axes.set_xticks([], minor=True)
     axes.set_yscale("symlog", linthresh=1.0)
     ticks = [-1, -0.5, 0, 0.5, 1, 2, 5, 10, 20, 50]
-    axes.set(yticks=ticks, yticklabels=[f"{tick:g}" for tick in ticks])
+    axes.set(yticks=ticks, yticklabels=[f"{tick:g}" for tick in ticks], ylim=(-1.0, 50.0))
     axes.set_yticks([], minor=True)
     _plain(axes)
 
