@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.studies.optimism_devices import DEVICES, Answer, Device, answer
+from benchmarks.studies.optimism_devices import DEVICES, LONGER, Answer, Device, answer
 from benchmarks.studies.optimism_networks import Trained, train
 from benchmarks.studies.optimism_problems import PROBLEMS, Data, Problem, draw
 from benchmarks.studies.optimism_report import write_report
@@ -34,21 +34,24 @@ POINTS, OTHERS = 600, (200, 2000)
 
 @dataclass(frozen=True)
 class Case:
-    """A problem, how many points, and the devices that are compared there."""
+    """A problem, how many points, the devices that are compared there, and the most repetitions that are made."""
 
     problem: str
     points: int
     devices: tuple[str, ...]
+    most: int = NUM_REPETITIONS
 
 
-# Clusters are for data that have some.
-CLUSTERS = ("clusters",)
+# Clusters are for data that have some; they and longer searches take so long that fewer repetitions have to do.
+CLUSTERS, NUM_FEW = ("clusters",), 20
+KNOWN = DEVICES | {device.name: device for device in LONGER.values()}
 ALL, MAIN = tuple(name for name in DEVICES if name not in CLUSTERS), tuple(device.name for device in DEVICES.values() if device.is_main)
 CASES = (
     *(Case(name, POINTS, ALL) for name in ("yield", "reactor")),
     Case("designed", POINTS, MAIN),
     *(Case(name, points, MAIN) for points in OTHERS for name in ("yield", "reactor")),
-    Case("reactor", POINTS, CLUSTERS),
+    *(Case(name, POINTS, tuple(device.name for device in LONGER.values()), NUM_FEW) for name in ("yield", "reactor")),
+    Case("reactor", POINTS, CLUSTERS, NUM_FEW),
 )
 
 
@@ -61,7 +64,7 @@ def run(case: Case, repetition: int, done: Iterable[tuple]) -> Iterator[Row]:
     data = draw(problem, case.points, repetition)
     trained = train(problem, data, repetition)
     for name in wanted:
-        yield measure(problem, data, trained, DEVICES[name], repetition)
+        yield measure(problem, data, trained, KNOWN[name], repetition)
 
 
 def measure(problem: Problem, data: Data, trained: Trained, device: Device, repetition: int) -> Row:
@@ -93,10 +96,10 @@ def run_all(cases: Iterable[Case], num_repetitions: int, path: Path) -> None:
     """All rows that are not there yet, with a line for each as it comes."""
     done = {row.key for row in read_rows(path)}
     for case in cases:
-        for repetition in range(num_repetitions):
+        for repetition in range(min(num_repetitions, case.most)):
             for row in run(case, repetition, done):
                 append_row(path, row)
-                about = f"{row.problem}, {row.points:,} points, {repetition + 1} of {num_repetitions}, {row.device}"
+                about = f"{row.problem}, {row.points:,} points, repetition {repetition}, {row.device}"
                 print(f"{about:60} predicted {row.predicted:8.3f}  true {row.true:8.3f}  {row.seconds:6.2f} s", flush=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from benchmarks.studies.optimism_networks import Trained
 from benchmarks.studies.optimism_problems import Data, Problem
 
 # The same for all devices. Steps end a run, not seconds: answers do not depend on the machine.
-NUM_STARTS = 2
-OPTIONS = {"search": "converge", "max_starts": NUM_STARTS, "max_iterations": 25, "verbose": False}
+NUM_STARTS, NUM_STEPS, MORE_STEPS = 2, 25, 200
+OPTIONS = {"search": "converge", "max_starts": NUM_STARTS, "verbose": False}
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Device:
         Whether the region may be left at a price.
     is_main
         Whether it is run at all numbers of points.
+    steps
+        From each start, at most.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Device:
     kind: str = "report"
     has_price: bool = False
     is_main: bool = False
+    steps: int = NUM_STEPS
 
 
 MEASURED = "best measurement"
@@ -61,6 +64,13 @@ DEVICES = {
         Device("hull + mean", "mean", kind="hull"),
         Device("hull + worst case", "min", kind="hull", is_main=True),
     )
+}
+
+
+# A short search begins among the data and may end there for lack of steps: these are looked at again with more of them, by their names.
+LONGER = {
+    name: replace(DEVICES[name], name=f"{name}, longer", is_main=False, steps=MORE_STEPS)
+    for name in ("plain", "hull", "mean - 2 MAD", "worst case", "hull + worst case")
 }
 
 
@@ -85,7 +95,9 @@ def answer(problem: Problem, data: Data, trained: Trained, device: Device) -> An
     region = dcembed.support(data.x, device.kind, **_settings(problem, data, device))
     d = problem.lb.size
     embedding = dcembed.Embedding(network, inputs=np.arange(d), outputs=d + np.arange(len(problem.outputs)), support=region)
-    result = dcembed.solve(problem.program, [embedding], start=starts(problem, data, network), options=OPTIONS)
+    result = dcembed.solve(
+        problem.program, [embedding], start=starts(problem, data, network), options=OPTIONS | {"max_iterations": device.steps}
+    )
     seconds = time.process_time() - began
     if not result.is_feasible:
         return None

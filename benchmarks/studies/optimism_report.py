@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness.machine import describe_machine
 from benchmarks.report.markdown import heading, page, table
-from benchmarks.studies.optimism_devices import DEVICES, MEASURED
+from benchmarks.studies.optimism_devices import DEVICES, LONGER, MEASURED, MORE_STEPS, NUM_STEPS
 from benchmarks.studies.optimism_picture import draw_picture
 from benchmarks.studies.optimism_problems import PROBLEMS, true_optimum
 from benchmarks.studies.optimism_rows import Row
@@ -30,7 +30,7 @@ TITLES = (
     "seconds",
 )
 WORDS = (
-    "Medians over {repetitions} repetitions with data and networks of their own; `python -m benchmarks.studies.optimism` runs all of it and writes this page. Networks have two hidden "
+    "Medians over {repetitions} repetitions (fewer where it says so) with data and networks of their own; `python -m benchmarks.studies.optimism` runs all of it and writes this page. Networks have two hidden "
     "layers of 16 ReLU units; ensembles are ten of them, trained on bootstraps. All objectives are maximized. **Predicted** is the objective with the outputs that the device "
     "predicts, without the price of a region; **true** is the same with the outputs of the formula behind the data. **Best measurement** is no network at all: the point of the data that was "
     "best when it was measured, noise included. **Better** is the share of repetitions in which the answer is truly better than what that point is truly worth and misses no limit; "
@@ -60,24 +60,29 @@ def blocks(rows: Sequence[Row]) -> list[str]:
             f"are with an R² of {fit:.3f}."
         )
         parts += [heading(problem.name.capitalize(), 3), words, table(TITLES, _lines(of_problem, optimum))]
-    return [*parts, heading("With more data", 3), *_by_points(rows), describe_machine() + "."]
+    return [
+        *parts,
+        heading("With more data", 3),
+        *_by_points(rows),
+        heading("With a longer search", 3),
+        *_by_steps(rows),
+        describe_machine() + ".",
+    ]
 
 
-def _repetitions(rows: Sequence[Row]) -> str:
-    counts = {}
-    for row in rows:
-        counts.setdefault((row.problem, row.points, row.device), set()).add(row.repetition)
-    numbers = sorted({len(each) for each in counts.values()})
-    return f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+def _repetitions(rows: Sequence[Row]) -> int:
+    """How many there are, at most."""
+    return len({row.repetition for row in rows})
 
 
 def _lines(rows: Sequence[Row], optimum: float) -> list[list[str]]:
     measured = {row.repetition: row.true for row in rows if row.device == MEASURED and row.violation <= MISSED}
-    lines = []
+    lines, most = [], _repetitions(rows)
     for device in DEVICES:
         found = [row for row in rows if row.device == device and np.isfinite(row.predicted)]
         if found:
-            lines.append([device, *_line(found, optimum, measured)])
+            label = device if len(found) == most else f"{device} ({len(found)} repetitions)"
+            lines.append([label, *_line(found, optimum, measured)])
     return lines
 
 
@@ -115,6 +120,28 @@ def _by_points(rows: Sequence[Row]) -> list[str]:
         ]
         lines.append([device, *map(_cell, cells)])
     return ["Predicted - true, and what is true, medians.", table(titles, lines)]
+
+
+def _by_steps(rows: Sequence[Row]) -> list[str]:
+    """The same devices with few steps and with many, on the repetitions that were made with both."""
+    found = {row.key: row for row in rows}
+    lines = []
+    for problem in PROBLEMS:
+        for name, device in LONGER.items():
+            longer = [row for row in rows if (row.problem, row.points, row.device) == (problem, POINTS, device.name)]
+            short = [found[problem, POINTS, row.repetition, name] for row in longer]
+            if longer:
+                lines.append([problem, name, str(len(longer)), *(_short(part) for part in (short, longer))])
+    words = (
+        f"At most {NUM_STEPS} steps from each start, as above, and at most {MORE_STEPS}, on the same repetitions, {POINTS} points: predicted, true, predicted - true, outside the hull; medians. "
+        "A search that begins among the data may end near them because its steps are over, and look more careful than its objective is."
+    )
+    return [words, table(["problem", "device", "repetitions", f"{NUM_STEPS} steps", f"{MORE_STEPS} steps"], lines, 2)]
+
+
+def _short(rows: Sequence[Row]) -> str:
+    names = ("predicted", "true", "optimism", "outside_hull")
+    return "; ".join(f"{np.median([getattr(row, name) for row in rows]):.2f}" for name in names)
 
 
 def _cell(found: Sequence[Row]) -> str:
