@@ -6,6 +6,12 @@ import numpy as np
 
 from dcembed.arrays import Array
 
+# Points of a cloud that are looked at in the first place, and that are added in every round.
+FIRST, ADDED = 60, 20
+ROUNDS = 60
+# A plane that leaves no point of the cloud on its other side by more than this, in scaled units, proves the projection.
+PROVED = 1e-10
+
 
 def project(vertices: Array, point: Array) -> tuple[Array, Array]:
     """Weights (m,) of the point of the hull of vertices (m, d) that is nearest to a point (d,), and that point.
@@ -37,13 +43,6 @@ def project(vertices: Array, point: Array) -> tuple[Array, Array]:
     weights, _ = nnls(matrix, rhs, maxiter=30 * len(vertices))
     weights = weights / weights.sum()
     return weights, weights @ vertices
-
-
-# Points of a cloud that are looked at in the first place, and that are added in every round.
-FIRST, ADDED = 60, 20
-ROUNDS = 60
-# A plane that leaves no point of the cloud on its other side by more than this, in scaled units, proves the projection.
-PROVED = 1e-10
 
 
 def project_onto_cloud(cloud: Array, point: Array) -> Array:
