@@ -41,8 +41,8 @@ class Method:
         (program, embeddings, starts, options) -> Result or Outcome. Packages are imported when it is called.
     why_not
         Family of experiments -> why the method is not run on it.
-    small_only
-        Why it is run on small experiments alone; empty if it is run on all.
+    small_only, not_small
+        Why it is run on small experiments alone, or on the others alone; empty if it is run on all.
     settings
         Options it needs for an experiment, beyond the time limit.
     packages
@@ -70,6 +70,7 @@ class Method:
     sources: tuple[str, ...] = ()
     may_stop: bool = False
     small_only: str = ""
+    not_small: str = ""
 
     def missing_package(self) -> str | None:
         """The first package that is not installed."""
@@ -149,6 +150,5 @@ def with_proof(experiment: Experiment) -> dict[str, object]:
 
 def why_not(method: Method, experiment: Experiment) -> str | None:
     """Why a method is not run on an experiment; None if it is."""
-    if method.small_only and not experiment.is_small:
-        return method.small_only
-    return method.why_not.get(experiment.family)
+    by_size = method.not_small if experiment.is_small else method.small_only
+    return by_size or method.why_not.get(experiment.family)

@@ -21,6 +21,14 @@ METHODS = {
             dcembed.solve,
             settings=with_proof,
         ),
+        Method(
+            "dcembed-prove",
+            "dcembed + proof",
+            "The same with a bound: what the search leaves of the time, which is most of it, goes into a proof.",
+            dcembed.solve,
+            settings=lambda experiment: {"prove": True},
+            not_small="dcembed itself proves a bound there",
+        ),
         Method("shared", "shared", "The paper's method, one column per hidden unit.", dcembed.solve, settings=paper("shared")),
         Method(
             "two-path",
@@ -81,7 +89,7 @@ METHODS = {
             "dual-decomposition",
             "dual decomposition",
             "Host and networks by turns, tied by prices, after Zeng et al.",
-            why_not=dict.fromkeys(("qp", "pooling"), "it is compared on hosts that fall into blocks"),
+            why_not=dict.fromkeys(("qp", "pooling", "boxes"), "it is compared on hosts that fall into blocks"),
             packages=(),
         ),
         Method(
@@ -89,7 +97,7 @@ METHODS = {
             "greedy",
             "Samples in the order of their own treatment cost, as long as the budgets last.",
             solve_of("methods.greedy"),
-            why_not=dict.fromkeys(("qp", "pooling"), "it is a heuristic for water treatment"),
+            why_not=dict.fromkeys(("qp", "pooling", "boxes"), "it is a heuristic for water treatment"),
             rooms=PROBLEM_ROOMS,
             sources=("methods/greedy.py",),
         ),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.problems.boxes import build_boxes, find_boxes, read_box_size
 from benchmarks.problems.instance import Instance
 from benchmarks.problems.pooling import build_pooling, find_pooling, optimum
 from benchmarks.problems.qp import NUM_BLOCKS, build_qp, find_qp, read_qp_size
@@ -132,7 +133,7 @@ EXPERIMENTS = {
             axis="samples",
             sizes=("25", "50", "100", "200", "400", "800"),
             beyond=("1065",),
-            short=("25", "800"),
+            short=("800",),
             files=find_water,
             build=build_water,
             order=_samples,
@@ -189,12 +190,26 @@ EXPERIMENTS = {
             axis="scenarios",
             sizes=("2", "3"),
             beyond=(),
-            short=("2",),
+            short=(),
             files=find_pooling,
             build=build_pooling,
             order=_few_scenarios,
             sign=-1,
             optimum=lambda size: optimum(read_number(size)),
+            is_small=True,
+        ),
+        Experiment(
+            name="small-boxes",
+            family="boxes",
+            title="Largest risk in a box",
+            axis="percent of the range (50x6 networks)",
+            sizes=("10", "25", "50"),
+            beyond=("100",),
+            short=("25",),
+            files=find_boxes,
+            build=build_boxes,
+            order=read_box_size,
+            sign=-1,
             is_small=True,
         ),
     )

@@ -20,6 +20,7 @@ from benchmarks.report.names import Name, write_names
 # Colour and marker of each method: apart in lightness as well, for eyes that see fewer colours, and never told by colour alone.
 LOOKS = {
     "dcembed": ("#0b5fa5", "o"),
+    "dcembed-prove": ("#56b4e9", "."),
     "shared": ("#e69f00", "s"),
     "two-path": ("#b8a000", "D"),
     "big-m": ("#8a8f98", "v"),

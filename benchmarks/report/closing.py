@@ -6,7 +6,7 @@ from collections import Counter
 
 from benchmarks.harness.records import FAILURES, Record
 from benchmarks.methods.table import METHODS
-from benchmarks.problems.experiments import EXPERIMENTS
+from benchmarks.problems.experiments import EXPERIMENTS, belongs
 from benchmarks.report import formats
 from benchmarks.report.comparison import left_out
 from benchmarks.report.markdown import folded, heading, listing, table
@@ -46,11 +46,12 @@ def _methods(records: list[Record]) -> list[str]:
 
 
 def _why_never(name: str, records: list[Record]) -> str:
-    """Why there is no run of a method: what its records say, or what the table of methods does."""
+    """Why there is no run of a method: what its records say, or what the table of methods does of the experiments that have some."""
     statuses = Counter(record.status for record in records if record.method == name)
     if statuses:
         return ", ".join(f"{count} {status}" for status, count in statuses.items())
-    reasons = [left_out(name, experiment) for experiment in EXPERIMENTS.values()]
+    there = {record.instance[:2] for record in records}
+    reasons = [left_out(name, e) for e in EXPERIMENTS.values() if any(belongs(e, family, size) for family, size in there)]
     return "; ".join(dict.fromkeys(filter(None, reasons))) if all(reasons) else "it is in none of these records"
 
 

@@ -16,6 +16,8 @@ from benchmarks.problems.experiments import EXPERIMENTS, Experiment, belongs
 from dcembed.gap import relative_gap
 
 OURS = "dcembed"
+# The same with a proof: no rival, and no other search; what it proves stands beside what ours has found.
+PROVER = "dcembed-prove"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,13 @@ from benchmarks.problems.experiments import Experiment
 
 NOTHING = "-"
 # Decimals of an objective.
-DIGITS = {"qp": 6, "water": 2, "pooling": 4}
-OBJECTIVE_TITLES = {"qp": "Objective (lower is better)", "water": "Samples made potable", "pooling": "Profit (higher is better)"}
+DIGITS = {"qp": 6, "water": 2, "pooling": 4, "boxes": 6}
+OBJECTIVE_TITLES = {
+    "qp": "Objective (lower is better)",
+    "water": "Samples made potable",
+    "pooling": "Profit (higher is better)",
+    "boxes": "Risk (higher is better)",
+}
 
 
 def size_name(experiment: Experiment, size: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ class Duel:
         return int(ours < theirs - margin) - int(ours > theirs + margin)
 
 
-def duels(sweep: Sweep) -> list[Duel]:
+def duels(sweep: Sweep, proofs: Mapping[tuple[str, str, int], Record]) -> list[Duel]:
     """All instances of an experiment that dcembed and some other method have been run on."""
     runs: dict[tuple[str, str, int], dict[str, Record]] = {}
     for cell in sweep.cells.values():
@@ -56,15 +56,17 @@ def duels(sweep: Sweep) -> list[Duel]:
             if record.instance in sweep.references and metrics.npi(record, sweep.references[record.instance]) is not None:
                 runs.setdefault(record.instance, {})[record.method] = record
     return [
-        _duel(by_method, sweep.references[instance]) for instance, by_method in runs.items() if OURS in by_method and len(by_method) > 1
+        _duel(by_method, sweep.references[instance], proofs.get(instance, by_method[OURS]))
+        for instance, by_method in runs.items()
+        if OURS in by_method and len(by_method) > 1
     ]
 
 
-def headline(sweeps: Sequence[Sweep]) -> str:
-    """One row an experiment."""
+def headline(sweeps: Sequence[Sweep], proofs: Mapping[tuple[str, str, int], Record]) -> str:
+    """One row an experiment; `proofs` are runs of dcembed that were asked for one where others were not."""
     head = ["experiment", "instances", "within 1 %: dcembed", "best other", "sooner", "NPI: dcembed", "best other", "lower"]
     head += ["final objective: better / level / worse", "proved gap"]
-    rows = [_row(sweep, found) for sweep in sweeps if (found := duels(sweep))]
+    rows = [_row(sweep, found) for sweep in sweeps if (found := duels(sweep, proofs))]
     return table(head, rows)
 
 
@@ -84,18 +86,26 @@ def _row(sweep: Sweep, found: list[Duel]) -> list[str]:
         formats.percent(npi_theirs),
         formats.times(npi_theirs / max(npi_ours, 1e-9)),
         f"{ends[1]} / {ends[0]} / {ends[-1]}",
-        formats.percent(float(np.median(gaps))) if gaps else formats.NOTHING,
+        _gap(gaps, len(found)),
     ]
 
 
-def _duel(by_method: dict[str, Record], reference: float) -> Duel:
+def _gap(gaps: list[float], num_instances: int) -> str:
+    """The median of what was proved, and on how many instances if not on all."""
+    if not gaps:
+        return formats.NOTHING
+    text = formats.percent(float(np.median(gaps)))
+    return text if len(gaps) == num_instances else f"{text} ({len(gaps)} of {num_instances})"
+
+
+def _duel(by_method: dict[str, Record], reference: float, proof: Record) -> Duel:
     ours, others = by_method[OURS], [record for method, record in by_method.items() if method != OURS]
     return Duel(
         (metrics.npi(ours, reference), min(metrics.npi(record, reference) for record in others)),
         (_final(ours), min(map(_final, others))),
         (_to_percent(ours, reference), min(_to_percent(record, reference) for record in others)),
         reference,
-        proved_gap(ours),
+        proved_gap(proof),
     )
 
 

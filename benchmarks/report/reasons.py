@@ -20,6 +20,10 @@ REASONS: dict[tuple[str, str], str] = {
         "small-pooling",
         ALL,
     ): "the best point comes with the first master with integers, which begins with rounds of cuts on its relaxation, some ms each",
+    (
+        "small-boxes",
+        ALL,
+    ): "the start that is given ends in a local optimum, which is settled before the starts that follow; the best point comes from one of those",
     ("qp", "ipopt-lbfgs"): ("objectives: dcembed makes no step that promises less than 1e-6, which is 0.001 % of J here; times: not known"),
 }
 

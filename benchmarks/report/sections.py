@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from benchmarks.methods.table import METHODS
 from benchmarks.report import formats, paper_figures
-from benchmarks.report.comparison import OURS, Cell, Sweep, left_out
+from benchmarks.report.comparison import OURS, PROVER, Cell, Sweep, left_out, proved_gap, summarize
 from benchmarks.report.markdown import folded, heading, table
 from benchmarks.report.views import Results
 
@@ -36,6 +38,7 @@ def _section(sweep: Sweep, results: Results) -> list[str]:
     blocks += [heading(formats.OBJECTIVE_TITLES[sweep.experiment.family], 3), _table(sweep, sweep.methods, _objective(_horizon(sweep)))]
     blocks += [heading("Seconds to within 1 % / 0.1 % of the best known objective", 3), _table(sweep, sweep.methods, _times)]
     blocks += [heading("Memory, MiB / added columns / added binaries", 3), _table(sweep, sweep.methods, _sizes)]
+    blocks += _proofs(sweep, results)
     blocks += _marks("\n".join(blocks), _horizon(sweep))
     paper = _paper_table(sweep)
     if paper is not None:
@@ -131,6 +134,32 @@ def _sizes(sweep: Sweep, size: str, method: str) -> str:
     return " / ".join([f"{cell.memory:,.0f}", *(formats.NOTHING if value is None else f"{value:,}" for value in (columns, binaries))])
 
 
+def _proofs(sweep: Sweep, results: Results) -> list[str]:
+    """What dcembed proves where it is asked to, size by size; nothing if it never was."""
+    rows = []
+    for size in sweep.sizes:
+        runs = tuple(run for run in results.proofs.values() if (run.experiment, run.size) == (sweep.experiment.family, size))
+        if runs:
+            rows.append(_proof_row(sweep, summarize(PROVER, size, runs, sweep.references), sweep.cells.get((size, OURS))))
+    head = [sweep.experiment.axis, "trials", "limit, s", "ended", "objective", "bound", "proved gap, %", "NPI, %", "NPI without proof, %"]
+    return [heading("What dcembed proves when it is asked to", 3), table(head, rows)] if rows else []
+
+
+def _proof_row(sweep: Sweep, cell: Cell, ours: Cell | None) -> list[str]:
+    gaps = [gap for run in cell.records if (gap := proved_gap(run)) is not None]
+    trials = cell.npi_of_trial.keys() & (ours.npi_of_trial.keys() if ours is not None else ())
+    pairs = [(cell.npi_of_trial[trial], ours.npi_of_trial[trial]) for trial in sorted(trials)]
+    return [
+        formats.size_name(sweep.experiment, cell.size),
+        str(len(cell.records)),
+        *_limits_and_ends(cell),
+        _objective_range(sweep, cell),
+        formats.objective(sweep.experiment, cell.bound),
+        formats.with_range(cell.proved, gaps) if cell.proved is not None else formats.NOTHING,
+        *(map(formats.number, np.mean(pairs, axis=0)) if pairs else (formats.number(cell.npi), formats.NOTHING)),
+    ]
+
+
 def _paper_table(sweep: Sweep) -> str | None:
     """Final objectives and NPI of the paper beside ours, for the sizes that both have."""
     experiment, family = sweep.experiment, sweep.experiment.family
@@ -165,12 +194,10 @@ def _detail(sweep: Sweep, size: str) -> str:
 
 
 def _detail_row(sweep: Sweep, cell: Cell, has_gap: bool, has_bound: bool) -> list[str]:
-    limits = sorted({record.time_limit for record in cell.records})
     return [
         METHODS[cell.method].label,
         str(len(cell.records)),
-        " ".join(f"{limit:g}" for limit in limits),
-        ", ".join(dict.fromkeys(record.status.replace("_", " ") for record in cell.records)),
+        *_limits_and_ends(cell),
         *(formats.seconds(value) for value in (cell.first_feasible, cell.to_percent, cell.to_permille)),
         _objective_range(sweep, cell),
         *([formats.NOTHING if cell.gap is None else f"{cell.gap:.3f}"] if has_gap else []),
@@ -181,6 +208,13 @@ def _detail_row(sweep: Sweep, cell: Cell, has_gap: bool, has_bound: bool) -> lis
         *(formats.NOTHING if value is None else f"{value:,}" for value in cell.added),
         str(cell.num_rejected),
     ]
+
+
+def _limits_and_ends(cell: Cell) -> tuple[str, str]:
+    """The time limits of the runs of a cell, and how they ended."""
+    limits = sorted({record.time_limit for record in cell.records})
+    ends = dict.fromkeys(record.status.replace("_", " ") for record in cell.records)
+    return " ".join(f"{limit:g}" for limit in limits), ", ".join(ends)
 
 
 def _objective_range(sweep: Sweep, cell: Cell) -> str:

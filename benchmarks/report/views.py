@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.harness.metrics import cut, references, with_starts
 from benchmarks.harness.records import Record, read_records
 from benchmarks.problems.experiments import EXPERIMENTS
-from benchmarks.report.comparison import OURS, Sweep, compare, find_experiment, is_small
+from benchmarks.report.comparison import OURS, PROVER, Sweep, compare, find_experiment, is_small
 
 # The second at which longer runs are looked at, too.
 EARLY = 30.0
@@ -33,6 +33,8 @@ class Results:
         The sweep of each experiment at its horizon; at an earlier second where dcembed alone has runs of that length.
     last, last_sweeps
         The longest run of each method on each instance, up to the horizon: a method that has only shorter ones is in it, too.
+    proofs
+        Instance -> the newest of the longest runs of dcembed that were asked for a proof beside those that are compared.
     """
 
     horizon: float
@@ -42,6 +44,12 @@ class Results:
     final: list[Sweep]
     last: list[Record]
     last_sweeps: list[Sweep]
+    proofs: dict[tuple[str, str, int], Record]
+
+    @property
+    def runs(self) -> list[Record]:
+        """All that is shown."""
+        return [*self.last, *self.proofs.values()]
 
 
 def read_all(paths: Iterable[Path]) -> list[Record]:
@@ -88,9 +96,11 @@ def checkpoints_of(horizon: float) -> tuple[float, ...]:
 
 def gather(records: list[Record], horizon: float | None = None) -> Results:
     """The records at all checkpoints; J_ref is over all of them, whatever their limit."""
-    horizon = choose_horizon(records) if horizon is None else horizon
+    proofs = sorted((record for record in records if record.method == PROVER), key=lambda record: record.time_limit)
+    compared = [record for record in records if record.method != PROVER]
+    horizon = choose_horizon(compared) if horizon is None else horizon
     best, views, last = references(records), {}, []
-    for own in _by_experiment(records):
+    for own in _by_experiment(compared):
         limit = horizon if any(record.time_limit >= horizon for record in own) else choose_horizon(own)
         for seconds in checkpoints_of(limit):
             views.setdefault(seconds, []).extend(view(own, seconds, limit))
@@ -104,7 +114,7 @@ def gather(records: list[Record], horizon: float | None = None) -> Results:
         if earlier is None or _has_others(sweep) or not _has_others(earlier):
             final[sweep.experiment.name] = sweep
     ordered = [final[name] for name in EXPERIMENTS if name in final]
-    return Results(horizon, tuple(views), views, sweeps, ordered, last, compare(last, best))
+    return Results(horizon, tuple(views), views, sweeps, ordered, last, compare(last, best), {run.instance: run for run in proofs})
 
 
 def _has_others(sweep: Sweep) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ from dcembed.bounds.cover import Cover, _best_multiplier, _lagrangian, price_of
 from dcembed.bounds.pieces import Own, Piece
 from dcembed.crew.crew import Crew
 from dcembed.network.network import evaluate
-from dcembed.run.clock import Clock
+from dcembed.run.clock import Clock, RunEnded
+from dcembed.status import Status
 from problems import random_mlp
 
 
@@ -56,6 +59,30 @@ def test_no_multiplier_is_better_than_the_best(seed):
     for tried in np.concatenate([[0.0], rng.lognormal(sigma=2.0, size=200)]):
         value = _lagrangian(at, worth, slope + tried * own_slope, constant + tried * own_constant)
         assert (value <= best + 1e-9 * (1.0 + np.abs(best)))[can_hold].all()
+
+
+def test_many_boxes_are_bounded_in_parts_and_the_clock_is_looked_at_before_each(monkeypatch):
+    network = random_mlp(1, (4, 24, 24, 2))
+    cover, price = _cover(_piece(network, -np.ones(4), np.ones(4), limit=float(evaluate(network, np.zeros((1, 4)))[0, 1])))
+    cover.least(price, np.inf, 0.0, 3000)
+    number, whole = cover.boxes.number, cover._bounds(cover.boxes, price, np.inf, None)
+    assert number > 200
+    looks = []
+    monkeypatch.setattr("dcembed.bounds.cover.PART", 64)
+    cover.builder = replace(cover.builder, check=lambda: looks.append(None))
+    np.testing.assert_array_equal(cover._bounds(cover.boxes, price, np.inf, None), whole)
+    assert len(looks) == np.ceil(number / 64)
+
+    def end():
+        if len(looks) > 1:
+            raise RunEnded(Status.TIME_LIMIT)
+        looks.append(None)
+
+    looks.clear()
+    cover.builder = replace(cover.builder, check=end)
+    with pytest.raises(RunEnded):
+        cover.least(price, np.inf, 0.0, 3000)
+    assert cover.boxes.number == number
 
 
 def test_inputs_are_split_that_only_a_later_stage_looks_at():

@@ -18,6 +18,8 @@ from dcembed.network.network import evaluate
 
 # Boxes that are halved at a time: so many, or this share of those that are too low.
 BATCH, BATCH_SHARE, MAX_BATCH = 256, 0.1, 2048
+# Boxes that are bounded at a time: what that takes of memory stays near the processor.
+PART = 8192
 # Low boxes in which points are looked for, shares of the way from the best point there, points that are kept of them, and of all.
 NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0]), 8, 2000
 # Points may violate a restriction by this share of what the piece can stay below it: they end the work, and prove nothing.
@@ -170,9 +172,16 @@ class Cover:
         return value
 
     def _bounds_of_all(self, boxes: Boxes, price: Price, enough: float) -> Array:
+        """Part by part: covers grow to millions of boxes, and in between the clock is looked at."""
+        value = np.empty(boxes.number)
+        for first in range(0, boxes.number, PART):
+            self.builder.check()
+            part = slice(first, first + PART)
+            value[part] = self._bounds_of_part(boxes.at(part), price, enough)
+        return value
+
+    def _bounds_of_part(self, boxes: Boxes, price: Price, enough: float) -> Array:
         """Restrictions are left out where the bound is good enough without."""
-        if boxes.number == 0:
-            return np.zeros(0)
         at, worth = _candidates(boxes, price)
         slope, constant = _priced(boxes, price)
         best = _lagrangian(at, worth, slope, constant)

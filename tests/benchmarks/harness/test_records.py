@@ -157,5 +157,5 @@ def test_a_plan_has_shared_instances_once_and_no_method_where_it_does_not_apply(
     jobs = sweep.plan(EXPERIMENTS.values(), ["dcembed", "greedy", "pgd"], None, [0], 5.0, short)
     assert len(set(jobs)) == len(jobs)
     assert {job.experiment for job in jobs if job.method == "greedy"} == {"water"}
-    assert {job.experiment for job in jobs if job.method == "pgd"} == {"qp"}
-    assert {job.experiment for job in jobs if job.method == "dcembed"} == {"qp", "water", "pooling"}
+    assert {job.experiment for job in jobs if job.method == "pgd"} == {"qp", "boxes"}
+    assert {job.experiment for job in jobs if job.method == "dcembed"} == {"qp", "water", "pooling", "boxes"}

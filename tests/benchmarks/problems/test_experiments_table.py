@@ -41,9 +41,17 @@ def test_variants_are_run_on_small_experiments_alone_and_say_why():
     assert why_not(METHODS["pgd"], EXPERIMENTS["small-water"]) == METHODS["pgd"].why_not["water"]
 
 
+def test_a_run_with_a_proof_stands_beside_dcembed_where_that_proves_nothing():
+    plain, prover = METHODS["dcembed"], METHODS["dcembed-prove"]
+    for experiment in EXPERIMENTS.values():
+        assert plain.settings(experiment).get("prove", False) == experiment.is_small
+        assert prover.settings(experiment)["prove"]
+        assert (why_not(prover, experiment) is None) != experiment.is_small
+
+
 @pytest.mark.parametrize("experiment", SMALL, ids=lambda experiment: experiment.name)
 def test_small_instances_are_a_few_hundred_units(experiment, request):
-    if experiment.family != "qp":
+    if experiment.family not in ("qp", "boxes"):
         request.getfixturevalue("data_folder")
     for size in experiment.sizes:
         for trial in range(3):
