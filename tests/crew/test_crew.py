@@ -73,11 +73,20 @@ def test_what_is_shared_travels_once_to_a_process(workers):
         sent = []
         crew._executor = type("Counting", (), {"submit": lambda self, f, r: sent.append(r.data is not None) or workers.submit(f, r)})()
         data = shared(base=1, ballast=np.zeros(1000))
+        # Two parts that take a while, so that each process has one of them.
+        share_out(crew, tasks.sleep, data, [(0.5,), (0.5,)], Clock(np.inf))
         for _ in range(4):
-            share_out(crew, tasks.add, data, PARTS, Clock(np.inf))
-    # Once for each process, and again for those that another one has been quicker than.
-    assert 2 <= sum(sent) <= 2 + 2 * 2
-    assert len(sent) >= 48
+            assert share_out(crew, tasks.add, data, PARTS, Clock(np.inf)) == list(range(1, 13))
+    assert sum(sent) == 2
+    assert len(sent) == 2 + 48
+
+
+def test_what_is_shared_comes_after_the_process_that_was_too_late_for_it(workers):
+    with crew_of(workers) as crew:
+        data = shared(base=1)
+        # As if all that travels with the data had gone to other processes.
+        crew._num_sent[data.key] = 2
+        assert share_out(crew, tasks.add, data, PARTS, Clock(np.inf)) == list(range(1, 13))
 
 
 @pytest.mark.parametrize("task", [tasks.fail, tasks.die])

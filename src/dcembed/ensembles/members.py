@@ -42,17 +42,19 @@ class Members:
 def read_members(given: Any) -> Members:
     """Load what the user gave: a list of models, or one model of scikit-learn that has several inside."""
     model = read_sklearn(given)
+    columns: tuple[Array | None, ...]
     if model is None:
         models = _read_list(given)
         networks = [_load(member, number, None) for number, member in enumerate(models)]
-        members = Members(tuple(networks), (None,) * len(networks), networks[0].num_inputs, _names(networks), _equal(len(networks)))
+        columns, num_inputs, names, weights = (None,) * len(networks), networks[0].num_inputs, None, _equal(len(networks))
     else:
         networks = [_load(member, number, model.outputs) for number, member in enumerate(model.members)]
         num_inputs = networks[0].num_inputs if model.num_inputs is None else model.num_inputs
         weights = _equal(len(networks)) if model.weights is None else model.weights / model.weights.sum()
-        members = Members(tuple(networks), model.columns, num_inputs, model.input_names or _names(networks), weights)
-    _check_sizes(members)
-    return members
+        columns, names = model.columns, model.input_names
+    # Sizes come first: members that encode their columns have other names, too, and the number of their inputs is what says so.
+    _check_sizes(networks, columns, num_inputs)
+    return Members(tuple(networks), columns, num_inputs, names or _names(networks), weights)
 
 
 def _equal(size: int) -> Array:
@@ -92,18 +94,14 @@ def _names(networks: Sequence[Network]) -> tuple[str, ...] | None:
     return named[0][1] if named else None
 
 
-def _check_sizes(members: Members) -> None:
-    num_outputs = members.networks[0].num_outputs
-    for number, (network, columns) in enumerate(zip(members.networks, members.columns, strict=True)):
-        expected = members.num_inputs if columns is None else columns.size
+def _check_sizes(networks: Sequence[Network], columns: Sequence[Array | None], num_inputs: int) -> None:
+    num_outputs = networks[0].num_outputs
+    for number, (network, own) in enumerate(zip(networks, columns, strict=True)):
+        expected = num_inputs if own is None else own.size
         if network.num_inputs != expected:
             raise NetworkError(
                 f"ensemble: member {number} has {network.num_inputs} inputs where {expected} are expected. Members share their inputs: "
-                + (
-                    "all need the same number of them."
-                    if columns is None
-                    else "one that encodes its columns cannot be in a bag of columns."
-                )
+                + ("all need the same number of them." if own is None else "one that encodes its columns cannot be in a bag of columns.")
             )
         if network.num_outputs != num_outputs:
             raise NetworkError(
