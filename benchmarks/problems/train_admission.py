@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.problems.admission import DEPTH, GRADES, MOST, NUM_INPUTS, TEST, WIDTH, admission_path, draw_applicants, enrolment
 from benchmarks.problems.descent import fit, named_weights, perceptron
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.trained import own_folder
 
 NUM_STEPS, BATCH = 5_000, 1_000
 FIRST_RATE, LAST_RATE = 1e-2, 1e-4
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=NUM_STEPS, help="Adam steps (default %(default)s)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
+    own_folder().mkdir(parents=True, exist_ok=True)
     error, weights = train(num_steps=arguments.steps)
     np.savez(admission_path(), **weights)
     print(f"admission: validation error {error:.2e}, saved to {admission_path().name}")

@@ -15,7 +15,7 @@ from rich.progress import track
 from benchmarks.problems.descent import descend, named_weights, perceptron
 from benchmarks.problems.perceptron import TORCH_LAYERS, build_perceptron
 from benchmarks.problems.qp import BLOCK, network_path, target
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.trained import own_folder
 from dcembed import save_network
 from dcembed.network.activations import find_activation
 
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--activation", choices=TORCH_LAYERS, default="relu", help="of all hidden units (default %(default)s)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
+    own_folder().mkdir(parents=True, exist_ok=True)
     for size in arguments.sizes:
         width, depth = (int(part) for part in size.split("x"))
         for trial in arguments.trials:

@@ -16,10 +16,15 @@ NETWORKS = Path(__file__).parent.parent / "networks"
 NETWORKS_VARIABLE = "DCEMBED_NETWORKS"
 
 
+def own_folder() -> Path:
+    """Where networks are put that are trained: the folder named by DCEMBED_NETWORKS, else benchmarks/networks."""
+    return Path(os.environ.get(NETWORKS_VARIABLE) or NETWORKS)
+
+
 def network_file(name: str) -> Path:
-    """Where a network is: in the folder named by DCEMBED_NETWORKS if it is there, else in benchmarks/networks."""
-    own = os.environ.get(NETWORKS_VARIABLE)
-    return Path(own) / name if own and (Path(own) / name).is_file() else NETWORKS / name
+    """Where a network is: in the own folder, else in benchmarks/networks; one that is in neither will be in the own folder."""
+    own, shipped = own_folder() / name, NETWORKS / name
+    return shipped if shipped.is_file() and not own.is_file() else own
 
 
 def require_network(path: Path, command: str) -> Path:

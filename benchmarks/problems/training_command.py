@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.problems.trained import NETWORKS
+from benchmarks.problems.trained import own_folder
 
 
 def run_training(
@@ -30,6 +30,6 @@ def run_training(
     parser.add_argument(f"--{unit}", dest="num_steps", type=int, default=num_steps, help="of training (default %(default)s)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    NETWORKS.mkdir(exist_ok=True)
+    own_folder().mkdir(parents=True, exist_ok=True)
     for name in arguments.names:
         print(train(name, arguments.num_steps))

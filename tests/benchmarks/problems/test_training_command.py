@@ -7,10 +7,12 @@ import sys
 import pytest
 
 from benchmarks.problems.commitment import load_commitment_network
+from benchmarks.problems.qp import load_qp_network, network_path
+from benchmarks.problems.trained import NETWORKS_VARIABLE
 
 pytest.importorskip("torch")
 
-from benchmarks.problems import train_avoidance, train_commitment
+from benchmarks.problems import train_avoidance, train_commitment, train_qp
 from benchmarks.problems.training_command import run_training
 
 
@@ -33,3 +35,12 @@ def test_a_trained_network_is_where_it_is_looked_for(monkeypatch, tmp_path, caps
     monkeypatch.setattr(sys, "argv", ["train", "2", "--steps", "1"])
     train_avoidance.main()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["avoidance_2.npz", "commitment_cost.npz"]
+
+
+def test_a_missing_network_is_trained_into_the_folder_of_ones_own(monkeypatch, tmp_path):
+    monkeypatch.setenv(NETWORKS_VARIABLE, str(tmp_path / "made" / "own"))
+    monkeypatch.setattr(sys, "argv", ["train", "7x1", "--trials", "3", "--steps", "1", "--batch", "10"])
+    train_qp.main()
+    path = network_path(7, 1, 3)
+    assert path == tmp_path / "made" / "own" / "qp_7x1_3.npz"
+    assert load_qp_network(7, 1, 3).widths == (7,)
