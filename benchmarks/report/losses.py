@@ -51,7 +51,7 @@ def find_losses(results: Results) -> list[Loss]:
     references = results.last_sweeps[0].references
     losses = [loss for seconds in results.checkpoints for loss in _lost(results.views[seconds], references, [_integral(seconds)])]
     losses += _lost_ends(results, references)
-    order = {respect: number for number, respect in enumerate(respects(results))}
+    order = {respect: number for number, respect in enumerate(respects(results.checkpoints))}
     names = list(EXPERIMENTS)
     return sorted(
         losses,
@@ -65,9 +65,9 @@ def find_losses(results: Results) -> list[Loss]:
     )
 
 
-def respects(results: Results) -> list[str]:
-    """The names of all respects."""
-    return [*(_integral(seconds).name for seconds in results.checkpoints), "objective", "to 1 %, s", "to 0.1 %, s"]
+def respects(checkpoints: Iterable[float]) -> list[str]:
+    """The names of all respects of runs that are compared at such seconds."""
+    return [*(_integral(seconds).name for seconds in checkpoints), "final objective", "to 1 %, s", "to 0.1 %, s"]
 
 
 def losses_section(results: Results) -> list[str]:
@@ -80,7 +80,7 @@ def losses_section(results: Results) -> list[str]:
     )
     if not losses:
         return [heading("Where we lose"), text, "There is no such trial in these records."]
-    names = respects(results)
+    names = respects(results.checkpoints)
     groups = _grouped(losses, lambda loss: (loss.experiment.name, loss.size, loss.method))
     rows = [_summary(group, names, results) for group in groups]
     single = _grouped(losses, lambda loss: (loss.experiment.name, loss.size, loss.method, loss.trial))
@@ -101,7 +101,9 @@ def _integral(seconds: float) -> Respect:
     return Respect(f"NPI at {seconds:g} s, %", metrics.npi, lambda reference: NPI_MARGIN)
 
 
-_END = Respect("objective", lambda record, reference: metrics.final_objective(record), lambda reference: OBJECTIVE_MARGIN * abs(reference))
+_END = Respect(
+    "final objective", lambda record, reference: metrics.final_objective(record), lambda reference: OBJECTIVE_MARGIN * abs(reference)
+)
 _TIMES = [
     Respect("to 1 %, s", lambda record, reference: metrics.time_to(record, reference, 1e-2), lambda reference: TIME_MARGIN),
     Respect("to 0.1 %, s", lambda record, reference: metrics.time_to(record, reference, 1e-3), lambda reference: TIME_MARGIN),
@@ -197,7 +199,7 @@ def _worst(group: list[Loss], name: str) -> str:
     if not there:
         return ""
     loss = max(there, key=lambda each: each.ours - each.theirs)
-    if name == "objective":
+    if name == "final objective":
         pair = [formats.objective(loss.experiment, value if np.isfinite(value) else None) for value in (loss.theirs, loss.ours)]
         pair[1] += f" (by {100 * (loss.ours - loss.theirs) / max(loss.scale, 1e-12):.2g} %)"
     else:

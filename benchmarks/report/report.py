@@ -7,10 +7,11 @@ from pathlib import Path
 
 from benchmarks.methods.table import METHODS
 from benchmarks.report import charts, formats
-from benchmarks.report.closing import closing, never_run
-from benchmarks.report.comparison import OURS, Sweep, find_experiment, is_small, left_out
+from benchmarks.report.closing import closing
+from benchmarks.report.comparison import Sweep, is_small
+from benchmarks.report.findings import findings
 from benchmarks.report.headline import headline
-from benchmarks.report.losses import find_losses, losses_section, respects
+from benchmarks.report.losses import losses_section
 from benchmarks.report.markdown import heading, listing, page, picture, table
 from benchmarks.report.sections import sections
 from benchmarks.report.views import Results, gather, read_all
@@ -63,7 +64,7 @@ def _first_screen(results: Results, folder: Path) -> list[str]:
             "instance (size and trial), chosen afterwards and for each column anew. Final objectives are level within 0.01 %. "
             "A proved gap is a median, over some instances where it says so; at the paper's sizes it is of other runs of dcembed, which are asked for a proof."
         ),
-        listing(_findings(results)),
+        listing(findings(results)),
         *(f"Machine: {machine}." for machine in machines),
     ]
 
@@ -71,49 +72,6 @@ def _first_screen(results: Results, folder: Path) -> list[str]:
 def _drawn(results: Results) -> list[Sweep]:
     """The experiments that are in pictures: all but the small ones, which are about proofs, if there are others."""
     return [sweep for sweep in results.final if not is_small(sweep.experiment)] or results.final
-
-
-def _findings(results: Results) -> list[str]:
-    """How often another method is ahead, who could not be run, and what was stopped early."""
-    losses, found = find_losses(results), []
-    for name in respects(results):
-        there = [loss for loss in losses if loss.respect == name]
-        instances = {(loss.experiment.family, loss.size, loss.trial) for loss in there}
-        if there:
-            methods = sorted({formats.label(loss.method) for loss in there})
-            found.append(f"{name.removesuffix(', %').removesuffix(', s')}: on {len(instances)} ({formats.listed(methods)})")
-    own = {record.instance for record in results.last if record.method == OURS}
-    ahead = f"Another method is ahead of dcembed, of {len(own)} instances with their trials, in {'; '.join(found)}"
-    texts = [f"{ahead}: [where we lose](#where-we-lose)." if found else "No other method is ahead of dcembed in any respect on any trial."]
-    texts += _coverage(results)
-    unseen = [
-        f"{sweep.experiment.title}, {size}" for sweep in results.last_sweeps for size in sweep.sizes if (size, OURS) not in sweep.cells
-    ]
-    texts += [f"dcembed has no run on {formats.listed(unseen)}."] if unseen else []
-    silent = [METHODS[name].label for name in never_run(results.runs)]
-    texts += [f"Never run: {formats.listed(silent)} ([why](#the-methods))."] if silent else []
-    early = [record for record in results.last if record.stopped_early is not None]
-    if early:
-        labels = sorted({formats.label(record.method) for record in early})
-        texts.append(
-            f"{len(early)} runs of exact encodings ({formats.listed(labels)}) were ended early, still at their start; they count as if they had "
-            "stayed there."
-        )
-    return texts
-
-
-def _coverage(results: Results) -> list[str]:
-    """The methods that were run on fewer instances than dcembed, of those of their experiments: on the rest nobody knows how good they are."""
-    compared = [record for sweep in results.final for cell in sweep.cells.values() for record in cell.records]
-    runs = {(*record.instance, record.method) for record in compared if record.status != "licence"}
-    own = {tuple(instance): find_experiment(*instance[:2]) for *instance, method in runs if method == OURS}
-    fewer = []
-    for name in METHODS:
-        there = [instance for instance, experiment in own.items() if experiment is not None and left_out(name, experiment) is None]
-        num_runs = sum((*instance, name) in runs for instance in there)
-        if 0 < num_runs < len(there):
-            fewer.append(f"{formats.label(name)} ({num_runs} of {len(there)})")
-    return [f"Not run on all instances that they apply to, and not among the best others there: {formats.listed(fewer)}."] if fewer else []
 
 
 def _what_is_measured(results: Results) -> list[str]:

@@ -56,7 +56,7 @@ def test_one_trial_of_three_is_told_though_the_mean_is_in_our_favour():
 
 def test_a_better_end_is_told_and_who_is_slower_but_gets_there_alone():
     better = replace(SLOW, trace=((90.0, -110.0),))
-    assert [respect for *_, respect in lost(OURS, better)] == ["objective", "to 1 %, s", "to 0.1 %, s"]
+    assert [respect for *_, respect in lost(OURS, better)] == ["final objective", "to 1 %, s", "to 0.1 %, s"]
     text = "\n".join(losses_section(gather([OURS, better], 180.0)))
     assert "110.00 against 100.00 (by 9.1 %) | 90.0 against never | 90.0 against never |" in text
 
@@ -73,8 +73,8 @@ def test_what_an_end_is_compared_with_is_as_long():
     """At 30 s the other was better, at 180 s, where both have a run, it is not."""
     late = replace(OURS, trace=((20.0, -50.0), (100.0, -100.0)))
     other = replace(SLOW, trace=((25.0, -90.0),))
-    assert "objective" not in [respect for *_, respect in lost(late, other)]
-    assert "objective" in [respect for *_, respect in lost(late, replace(other, time_limit=30.0))]
+    assert "final objective" not in [respect for *_, respect in lost(late, other)]
+    assert "final objective" in [respect for *_, respect in lost(late, replace(other, time_limit=30.0))]
 
 
 def test_differences_below_what_is_told_do_not_count():
