@@ -1,4 +1,4 @@
-"""Covers: the best multiplier of a restriction, points that end the work, inputs that only later stages look at."""
+"""Covers: parts, planes that are lifted where that pays, points that end the work, inputs that only later stages look at."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcembed import NetworkBuilder
+from dcembed import NetworkBuilder, build_mlp
 from dcembed.bounds.box_parts import Builder
-from dcembed.bounds.cover import Cover, _best_multiplier, _lagrangian, price_of
+from dcembed.bounds.cover import LIFTING_COST, Cover
+from dcembed.bounds.lagrangian import price_of
 from dcembed.bounds.pieces import Own, Piece
 from dcembed.crew.crew import Crew
 from dcembed.network.network import evaluate
+from dcembed.network.planes import lower_planes
 from dcembed.run.clock import Clock, RunEnded
 from dcembed.status import Status
 from problems import random_mlp
@@ -41,24 +43,6 @@ def _piece(network, low, high, step=None, limit=None):
 
 def _cover(piece):
     return Cover(piece, True, Builder(Crew(), Clock(np.inf), lambda: None)), price_of(piece, np.zeros(piece.columns.size), np.ones(1))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_no_multiplier_is_better_than_the_best(seed):
-    rng = np.random.default_rng(seed)
-    size, inputs, places = 30, int(rng.integers(1, 6)), int(rng.integers(2, 5))
-    steps = rng.random((size, inputs, places - 1)) * (rng.random((size, inputs, places - 1)) < 0.8)
-    at = np.cumsum(np.concatenate([rng.normal(size=(size, inputs, 1)), steps], axis=2), axis=2)
-    rise = np.sort(rng.normal(size=steps.shape), axis=2) * steps
-    worth = np.cumsum(np.concatenate([rng.normal(size=(size, inputs, 1)), rise], axis=2), axis=2)
-    slope, own_slope = rng.normal(size=(2, size, inputs))
-    own_slope[rng.random(own_slope.shape) < 0.2] = 0.0
-    constant, own_constant = rng.normal(size=(2, size))
-    can_hold = np.minimum(own_slope * at[:, :, 0], own_slope * at[:, :, -1]).sum(axis=1) + own_constant <= 0
-    _, best = _best_multiplier(at, worth, slope, constant, own_slope, own_constant)
-    for tried in np.concatenate([[0.0], rng.lognormal(sigma=2.0, size=200)]):
-        value = _lagrangian(at, worth, slope + tried * own_slope, constant + tried * own_constant)
-        assert (value <= best + 1e-9 * (1.0 + np.abs(best)))[can_hold].all()
 
 
 def test_many_boxes_are_bounded_in_parts_and_the_clock_is_looked_at_before_each(monkeypatch):
@@ -113,3 +97,32 @@ def test_points_of_a_part_of_the_box_end_the_work_there():
         least = cover.least(price, np.inf, 1e-3, 5000, part)
         assert cover.num_boxes - before < 2000
         assert cover.best(price, part) - 1e-3 <= least <= cover.best(price, part) + 1e-3
+
+
+def _boxes_until_proved(piece, monkeypatch, cost):
+    monkeypatch.setattr("dcembed.bounds.cover.LIFTING_COST", cost)
+    cover, price = _cover(piece)
+    least = cover.least(price, np.inf, 1e-3, 200_000)
+    assert cover.best(price) - 1.001e-3 <= least <= cover.best(price) + 1e-9
+    return cover.num_boxes
+
+
+@pytest.mark.parametrize(("seed", "is_limited", "share"), [(6, False, 0.5), (8, True, 0.8)])
+def test_lifted_planes_save_boxes_of_a_deep_network(seed, is_limited, share, monkeypatch):
+    network = random_mlp(seed, (3, 20, 20, 20, 20, 2))
+    low, high = -np.ones(3), np.ones(3)
+    values = evaluate(network, np.random.default_rng(0).uniform(low, high, (4000, 3)))
+    piece = _piece(network, low, high, limit=float(np.quantile(values[:, 1], 0.3)) if is_limited else None)
+    lifted, plain = (_boxes_until_proved(piece, monkeypatch, cost) for cost in (LIFTING_COST, 1e300))
+    assert lifted < share * plain
+
+
+def test_planes_that_are_exact_are_not_lifted(monkeypatch):
+    # Every unit stays on its side.
+    network = build_mlp([np.ones((8, 2)), np.ones((1, 8))], [np.full(8, 50.0), None])
+    cover, price = _cover(_piece(network, -np.ones(2), np.ones(2)))
+    steps = []
+    monkeypatch.setattr("dcembed.bounds.box_parts.lower_planes", lambda *a, **k: steps.append(k["steps"]) or lower_planes(*a, **k))
+    cover._halves(cover.boxes, price, np.inf)
+    assert max(steps) > 0
+    assert steps[-1] == 0

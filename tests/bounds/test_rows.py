@@ -7,7 +7,8 @@ import pytest
 
 from dcembed import Options
 from dcembed.bounds.box_parts import Builder
-from dcembed.bounds.cover import Cover, price_of
+from dcembed.bounds.cover import Cover
+from dcembed.bounds.lagrangian import price_of
 from dcembed.bounds.pieces import find_pieces
 from dcembed.crew.crew import Crew
 from dcembed.network.network import evaluate

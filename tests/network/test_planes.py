@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,6 +101,20 @@ def test_a_few_steps_gain_much_of_what_can_be_gained(width):
     )
     assert none < few <= many + 1e-9
     assert few - none > 0.6 * (many - none)
+
+
+@each
+def test_a_plane_is_lifted_where_a_tilt_has_it_lowest(name):
+    network, rng, width = NETWORKS[name], np.random.default_rng(11), 1.0
+    lb = rng.normal(size=(30, 3)) - width / 2
+    weights, tilt = rng.normal(size=(30, 2, 2)), 5.0 * rng.normal(size=(30, 2, 3))
+    found = (
+        check_below(network, lb, lb + width, weights, rng, **settings)[0] for settings in ({}, {"steps": 3}, {"steps": 3, "tilt": tilt})
+    )
+    plain, straight, tilted = (lowest(replace(planes, slope=planes.slope + tilt), lb, lb + width) for planes in found)
+    assert (tilted >= plain - 1e-12 * (1.0 + np.abs(plain))).all()
+    # Lifted for itself a plane is not higher there in the mean.
+    assert tilted.mean() >= straight.mean()
 
 
 @given(network=networks(), seed=seeds())

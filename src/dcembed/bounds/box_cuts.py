@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from dcembed.bounds.boxes import Bounder, Solved
-from dcembed.bounds.cover import price_of
 from dcembed.bounds.hull import MAX_PIECES, Hull, cut_row, is_on, is_settled, mixed_within
+from dcembed.bounds.lagrangian import price_of
 from dcembed.bounds.mixtures import Mixed
 from dcembed.bounds.pieces import Piece
 from dcembed.bounds.prices import Prices, find_prices

@@ -6,13 +6,12 @@ with the least bounds are halved until that is good enough. A cover outlives its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.bounds.box_parts import Builder
-from dcembed.bounds.input_boxes import MARGIN, Boxes, Pile, Sides, clipped, least_values
+from dcembed.bounds.input_boxes import Boxes, Pile, Sides, clipped, least_values
+from dcembed.bounds.lagrangian import Price, candidates, least_of_price, priced, tilts
 from dcembed.bounds.pieces import Piece
 from dcembed.network.network import evaluate
 
@@ -26,49 +25,10 @@ NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0
 NEAR = 1e-5
 # Points at which it is measured how far inputs move a network.
 NUM_DRAWN = 64
-# Passes over several restrictions.
-NUM_PASSES = 3
+# Whether planes are worth lifting is tried on so many boxes; lifting takes this share of the time of a box for each of its planes.
+NUM_TRIED, LIFTING_COST = 64, 0.4
 # A number of steps that is so near to a whole one is it.
 WHOLE = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Price:
-    """Prices of a piece: of its inputs, as convex piecewise-linear functions, and of its functions.
-
-    Parameters
-    ----------
-    kinks, values
-        Where the functions of the inputs bend, and their values there: shapes (n_in, K), kinks in increasing order.
-    functions
-        Prices of the functions, shape (k,), not negative.
-    """
-
-    kinks: Array
-    values: Array
-    functions: Array
-
-
-def price_of(piece: Piece, columns: Array, functions: Array) -> Price:
-    """The price of inputs that prices of columns (c,) make: the cheapest way to feed each input."""
-    size, most = piece.offset.size, int(np.bincount(piece.place, minlength=1).max(initial=1))
-    kinks, values = np.empty((size, most + 1)), np.zeros((size, most + 1))
-    kinks[:] = piece.offset[:, None]
-    for place in range(size):
-        fed = np.flatnonzero(piece.place == place)
-        if fed.size == 0:
-            continue
-        factor, price = piece.factor[fed], columns[fed]
-        order = np.argsort(price / factor)
-        start = np.where(factor > 0, piece.lb[fed], piece.ub[fed])
-        length = (np.abs(factor) * (piece.ub[fed] - piece.lb[fed]))[order]
-        steps = np.concatenate([[0.0], np.cumsum(length)])
-        rise = np.concatenate([[0.0], np.cumsum(length * (price / factor)[order])])
-        own = slice(0, fed.size + 1)
-        kinks[place, own] = piece.offset[place] + factor @ start + steps
-        values[place, own] = price @ start + rise
-        kinks[place, fed.size + 1 :], values[place, fed.size + 1 :] = kinks[place, fed.size], values[place, fed.size]
-    return Price(kinks, values, np.maximum(functions, 0.0))
 
 
 class Cover:
@@ -83,6 +43,7 @@ class Cover:
         self.points = np.zeros((0, low.size))
         self.sensitivity = _sensitivity(piece)
         self.num_boxes = 1
+        self._num_batches, self._lifts = 0, False
 
     @property
     def boxes(self) -> Boxes:
@@ -124,7 +85,7 @@ class Cover:
             if not splits[0]:
                 return lowest
             chosen = chosen[splits]
-            halves = self._halves(self.boxes.at(chosen))
+            halves = self._halves(self.boxes.at(chosen), price, enough)
             value = self._pile.put(chosen, halves, value, self._bounds(halves, price, enough, within))
 
     def _widths(self, boxes: Boxes) -> Array:
@@ -133,14 +94,36 @@ class Cover:
         least = np.where(step > 0, (1.0 - WHOLE) * step, 1e-12 * (1.0 + np.abs(boxes.low)))
         return np.where(width > least, width * self.sensitivity, 0.0)
 
-    def _halves(self, boxes: Boxes) -> Boxes:
+    def _halves(self, boxes: Boxes, price: Price, enough: float) -> Boxes:
+        """The halves of boxes that may hold something; their planes are lifted where the price was least in the whole, if that pays."""
+        self._num_batches += 1
+        if _is_power_of_two(self._num_batches):
+            self._lifts = self._lifting_pays(boxes.at(slice(0, NUM_TRIED)), price, enough)
+        low, high = self._sides_of_halves(boxes)
+        self.num_boxes += low.shape[0]
+        tilt = np.tile(tilts(boxes, price, self.is_restricted), (2, 1, 1)) if self._lifts else None
+        return self._kept(self.builder.build(self.piece, low, high, tilt))
+
+    def _lifting_pays(self, boxes: Boxes, price: Price, enough: float) -> bool:
+        """Whether lifted planes raise bounds by more than the halvings that take as long."""
+        tilt = tilts(boxes, price, self.is_restricted)
+        whole, lifted, halves = (
+            least_of_price(self.builder.build(self.piece, *sides), price, enough, self.is_restricted)
+            for sides in ((boxes.low, boxes.high, None), (boxes.low, boxes.high, tilt), self._sides_of_halves(boxes))
+        )
+        # No more is gained than what is enough.
+        by_lifting, by_halving = (
+            float((np.minimum(value, enough) - np.minimum(whole, enough)).sum()) for value in (lifted, halves.reshape(2, -1).min(axis=0))
+        )
+        return by_lifting > np.log2(1.0 + LIFTING_COST * tilt.shape[1]) * by_halving
+
+    def _sides_of_halves(self, boxes: Boxes) -> Sides:
+        """The first halves of boxes, then the second."""
         along, row = self._widths(boxes).argmax(axis=1), np.arange(boxes.number)
         middle = 0.5 * (boxes.low[row, along] + boxes.high[row, along])
         first, second = boxes.high.copy(), boxes.low.copy()
         first[row, along], second[row, along] = self._ends(middle, along)
-        low, high = np.concatenate([boxes.low, second]), np.concatenate([first, boxes.high])
-        self.num_boxes += low.shape[0]
-        return self._kept(self.builder.build(self.piece, low, high))
+        return np.concatenate([boxes.low, second]), np.concatenate([first, boxes.high])
 
     def _ends(self, middle: Array, along: Array) -> tuple[Array, Array]:
         """Where the first halves end and the second begin: at values that an input can have, where an integer feeds it."""
@@ -177,18 +160,8 @@ class Cover:
         for first in range(0, boxes.number, PART):
             self.builder.check()
             part = slice(first, first + PART)
-            value[part] = self._bounds_of_part(boxes.at(part), price, enough)
+            value[part] = least_of_price(boxes.at(part), price, enough, self.is_restricted)
         return value
-
-    def _bounds_of_part(self, boxes: Boxes, price: Price, enough: float) -> Array:
-        """Restrictions are left out where the bound is good enough without."""
-        at, worth = _candidates(boxes, price)
-        slope, constant = _priced(boxes, price)
-        best = _lagrangian(at, worth, slope, constant)
-        low = np.flatnonzero(best < enough) if self.is_restricted else np.zeros(0, dtype=np.int64)
-        if low.size:
-            best[low] = np.maximum(best[low], _restricted(boxes.at(low), at[low], worth[low], slope[low], constant[low]))
-        return best
 
     def best(self, price: Price, within: Sides | None = None) -> float:
         """The least price of a point that is known, in a box if one is given."""
@@ -214,8 +187,8 @@ class Cover:
 
     def _look(self, boxes: Boxes, price: Price, within: Sides | None) -> None:
         """Look for cheaper points: in the middle and in the cheapest corner of low boxes, and on the way there from the best that is known."""
-        at, worth = _candidates(boxes, price)
-        slope, _ = _priced(boxes, price)
+        at, worth = candidates(boxes, price)
+        slope, _ = priced(boxes, price)
         corner = np.take_along_axis(at, (worth + slope[:, :, None] * at).argmin(axis=2)[:, :, None], axis=2)[:, :, 0]
         tried = np.concatenate([0.5 * (boxes.low + boxes.high), corner])
         known = inside(self.points, within)
@@ -256,6 +229,10 @@ def _measured_sensitivity(piece: Piece) -> Array:
     return moved + 1e-12
 
 
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
 def inside(points: Array, within: Sides | None) -> Array:
     """Those of some points that are within a box."""
     return points if within is None else points[((points >= within[0]) & (points <= within[1])).all(axis=1)]
@@ -264,61 +241,3 @@ def inside(points: Array, within: Sides | None) -> Array:
 def _towards(start: Array, end: Array) -> Array:
     """Points on the ways from starts to ends, shapes (k, n_in)."""
     return np.asarray((start + SHARES[:, None, None] * (end - start)).reshape(-1, start.shape[1]))
-
-
-def _priced(boxes: Boxes, price: Price) -> tuple[Array, Array]:
-    """Slope (L, n_in) and constant (L,) of the planes below the priced functions."""
-    if not price.functions.any():
-        return np.zeros_like(boxes.low), np.zeros(boxes.number)
-    return np.einsum("k,lki->li", price.functions, boxes.slope), boxes.constant @ price.functions
-
-
-def _restricted(boxes: Boxes, at: Array, worth: Array, slope: Array, constant: Array) -> Array:
-    """The largest Lagrangian over multipliers of the restrictions, one after the other."""
-    size = boxes.own_constant.shape[1]
-    multiplier, best = np.zeros((boxes.number, size)), np.full(boxes.number, -np.inf)
-    for number in [*range(size)] * (1 if size == 1 else NUM_PASSES):
-        others = np.delete(np.arange(size), number)
-        there = slope + np.einsum("lr,lri->li", multiplier[:, others], boxes.own_slope[:, others])
-        rest = constant + np.einsum("lr,lr->l", multiplier[:, others], boxes.own_constant[:, others])
-        own = boxes.own_slope[:, number], boxes.own_constant[:, number]
-        multiplier[:, number], value = _best_multiplier(at, worth, there, rest, *own)
-        best = np.maximum(best, value)
-    return best
-
-
-def _candidates(boxes: Boxes, price: Price) -> tuple[Array, Array]:
-    """Places in which the price of an input can be least in a box, whatever is added to its slope, and its values there: (L, n_in, K)."""
-    low, high = boxes.low[:, :, None], boxes.high[:, :, None]
-    at = np.concatenate([low, np.clip(price.kinks[None, :, 1:-1], low, high), high], axis=2)
-    return at, np.stack([np.interp(at[:, i], price.kinks[i], price.values[i]) for i in range(at.shape[1])], axis=1)
-
-
-def _lagrangian(at: Array, worth: Array, slope: Array, constant: Array) -> Array:
-    """sum_i min over the candidates of worth + slope * at, plus the constant: shape (L,), lowered by rounding."""
-    linear = slope[:, :, None] * at
-    value: Array = (worth + linear).min(axis=2).sum(axis=1) + constant
-    size = np.abs(worth).max(axis=2).sum(axis=1) + np.abs(linear).max(axis=2).sum(axis=1) + np.abs(constant)
-    return np.asarray(value - MARGIN * size)
-
-
-def _best_multiplier(at: Array, worth: Array, slope: Array, constant: Array, own_slope: Array, own_constant: Array) -> tuple[Array, Array]:
-    """The multiplier of one restriction with the largest Lagrangian, and that.
-
-    The Lagrangian bends where an input goes on to its next place, which takes as much from the restriction as the input moves; it is largest
-    where the restriction is met. Any multiplier gives a bound.
-    """
-    length, size = np.diff(at, axis=2), at.shape[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bend = -(np.diff(worth, axis=2) / length + slope[:, :, None]) / own_slope[:, :, None]
-    bends = (length > 0) & np.isfinite(bend) & (bend > 0)
-    bend = np.where(bends, bend, 0.0).reshape(size, -1)
-    taken = np.where(bends, np.abs(own_slope)[:, :, None] * length, 0.0).reshape(size, -1)
-    order = np.argsort(-bend, axis=1, kind="stable")
-    bend, taken = np.take_along_axis(bend, order, axis=1), np.take_along_axis(taken, order, axis=1)
-    # What is left of the restriction behind each bend, from the largest multiplier down.
-    least = np.minimum(own_slope * at[:, :, 0], own_slope * at[:, :, -1]).sum(axis=1) + own_constant
-    left = least[:, None] + np.cumsum(taken, axis=1)
-    place = np.maximum((left - taken <= 0).sum(axis=1) - 1, 0)
-    chosen = np.where(left[:, -1] <= 0, 0.0, bend[np.arange(size), place])
-    return chosen, _lagrangian(at, worth, slope + chosen[:, None] * own_slope, constant + chosen * own_constant)

@@ -16,10 +16,11 @@ import scipy.sparse as sp
 from dcembed.arrays import Array
 from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.boxes import Bounder, Multiplied, Solved
-from dcembed.bounds.cover import Cover, price_of
+from dcembed.bounds.cover import Cover
 from dcembed.bounds.covers import Covers
 from dcembed.bounds.exact_piece import is_encodable, least_exactly
 from dcembed.bounds.hint import Hint
+from dcembed.bounds.lagrangian import price_of
 from dcembed.bounds.mixtures import Mixed, find_mixed_prices, mix
 from dcembed.bounds.pieces import Piece, count_pieces, find_pieces
 from dcembed.bounds.prices import Owners, Prices, find_prices

@@ -36,6 +36,7 @@ def lower_planes(
     tight: bool = False,
     steps: int = 0,
     check: Callable[[], None] = go_on,
+    tilt: Array | None = None,
 ) -> Planes:
     """Affine functions below F = weights' f over each of k boxes.
 
@@ -75,11 +76,20 @@ def lower_planes(
     (array([[[-0.5]]]), array([[-2.]]))
     """
     lb, ub = np.atleast_2d(np.asarray(lb, dtype=np.float64)), np.atleast_2d(np.asarray(ub, dtype=np.float64))
-    return planes_within(network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, steps if tight else 0, check), steps, check)
+    return planes_within(
+        network, weights, lb, ub, bound_safely(network, lb, ub, bounds, tight, steps if tight else 0, check), steps, check, tilt
+    )
 
 
 def planes_within(
-    network: Network, weights: npt.ArrayLike, lb: Array, ub: Array, bounds: Bounds, steps: int = 0, check: Callable[[], None] = go_on
+    network: Network,
+    weights: npt.ArrayLike,
+    lb: Array,
+    ub: Array,
+    bounds: Bounds,
+    steps: int = 0,
+    check: Callable[[], None] = go_on,
+    tilt: Array | None = None,
 ) -> Planes:
     """The same where the bounds of the pre-activations over these boxes are known, from `bound_safely`."""
     measured = _read_weights(network, weights, lb.shape[0])
@@ -90,20 +100,20 @@ def planes_within(
         for boxes in chunks_of_boxes(k, ARRAYS * q * max((network.num_inputs, *network.widths))):
             check()
             own = [(low[boxes], high[boxes]) for low, high in bounds]
-            part = _from_output(network, sizes, measured[boxes], lb[boxes], ub[boxes], own, steps)
+            part = _from_output(network, sizes, measured[boxes], lb[boxes], ub[boxes], own, steps, None if tilt is None else tilt[boxes])
             slope[boxes], constant[boxes] = part.slope, part.constant
     return Planes(slope, constant)
 
 
 def _from_output(
-    network: Network, sizes: list[dict[int, Matrix]], weights: Array, lb: Array, ub: Array, bounds: Bounds, steps: int
+    network: Network, sizes: list[dict[int, Matrix]], weights: Array, lb: Array, ub: Array, bounds: Bounds, steps: int, tilt: Array | None
 ) -> Planes:
     """Go back from the output; what is rounded in weights' C_m does as much harm as |weights|' |C_m| times the largest unit."""
     output, share = network.output, rounding(network)
     stages = read_stages(network, sizes, bounds, lb, ub)
     sources = {source: times_block(weights, block) for source, block in output.weights.items()}
     constant = weights @ output.bias
-    planes = climb_each(network, sources, constant, stages, lb, ub, share, steps)
+    planes = climb_each(network, sources, constant, stages, lb, ub, share, steps, tilt)
     added = added_up(output, sizes[-1], [(lb, ub), *((stage.least, stage.most) for stage in stages)])
     return Planes(planes.slope, planes.constant - share * times_each(np.abs(weights), added))
 

@@ -35,13 +35,14 @@ def climb_each(
     ub: Array,
     share: float,
     steps: int,
+    tilt: Array | None = None,
 ) -> Planes:
     """Planes below q functions on each of k boxes, with lines chosen for each in so many steps; by those of `go_back` where there are none."""
     k, q = constant.shape
     if steps == 0:
         return go_back(network, weights, constant, stages, magnitude(lb, ub), share)
     if q == 1:
-        return climb(network, weights, constant, stages, lb, ub, share, steps)
+        return climb(network, weights, constant, stages, lb, ub, share, steps, tilt)
     boxes = np.repeat(np.arange(k), q)
     planes = climb(
         network,
@@ -52,6 +53,7 @@ def climb_each(
         ub[boxes],
         share,
         steps,
+        None if tilt is None else tilt.reshape(k * q, 1, -1),
     )
     return Planes(planes.slope.reshape(k, q, -1), planes.constant.reshape(k, q))
 
@@ -65,6 +67,7 @@ def climb(
     ub: Array,
     share: float,
     steps: int,
+    tilt: Array | None = None,
 ) -> Planes:
     """Planes below one function on each of k boxes that are not lower than those of `go_back`.
 
@@ -76,16 +79,18 @@ def climb(
         The boxes, shape (k, num_inputs).
     steps
         How often lines are chosen anew.
+    tilt
+        What is added to the slopes, shape (k, 1, num_inputs), before it is asked where a plane is lowest; None for nothing.
     """
     reach = magnitude(lb, ub)
     free = [free_lines(network.activations[index], stage.band, stage.low, stage.high) for index, stage in enumerate(stages)]
     climbers = [_Climber(each.start, 0.0, 0.0) for each in free]
     passed: dict[int, Array] = {}
     best = planes = go_back(network, weights, constant, stages, reach, share, passed)
-    height = lowest(best, lb, ub)
+    height = lowest(_tilted(best, tilt), lb, ub)
     stages = [_for_all_lines(*each) for each in zip(stages, free, strict=True)]
     for step in range(steps):
-        places = _places(network, stages, passed, np.where(planes.slope[:, 0] > 0, lb, ub))
+        places = _places(network, stages, passed, np.where(_tilted(planes, tilt).slope[:, 0] > 0, lb, ub))
         climbers = [
             climber if index not in passed else _moved(climber, rise(each, climber.number, *_seen(each, passed[index], place)), step)
             for index, (climber, each, place) in enumerate(zip(climbers, free, places, strict=True), start=1)
@@ -93,8 +98,12 @@ def climb(
         stages = [replace(stage, band=lines_of(each, climber.number)) for stage, each, climber in zip(stages, free, climbers, strict=True)]
         passed = {}
         planes = go_back(network, weights, constant, stages, reach, share, passed)
-        best, height = _better(best, height, planes, lowest(planes, lb, ub))
+        best, height = _better(best, height, planes, lowest(_tilted(planes, tilt), lb, ub))
     return best
+
+
+def _tilted(planes: Planes, tilt: Array | None) -> Planes:
+    return planes if tilt is None else replace(planes, slope=planes.slope + tilt)
 
 
 @dataclass(frozen=True, eq=False)
