@@ -15,6 +15,7 @@ import dcembed
 from dcembed import Options
 from dcembed.bounds import boxes, certify, hull
 from dcembed.bounds.boxes import Solved
+from dcembed.bounds.covers import Covers
 from dcembed.bounds.exact import prove_exactly
 from dcembed.bounds.hull import cut_hull
 from dcembed.bounds.relaxation import Rows, with_functions
@@ -112,7 +113,7 @@ def opened(drawn: Drawn, options: Options, start: np.ndarray | None) -> Iterator
         problem = build_problem(journal.embedded, options, lambda: False)
         for number, w in enumerate(arguments.starts):
             journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)))
-        with certify._opened(journal, problem.box, problem.solver, journal.clock) as here:
+        with certify._opened(journal, problem.box, problem.solver, journal.clock, Covers()) as here:
             yield journal, here, problem.box
 
 

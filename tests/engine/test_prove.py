@@ -1,5 +1,6 @@
 """`solve(prove=...)` and `prove`: gaps that close, time and Ctrl-C that are heard, the same bounds for the same seed."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -205,3 +206,37 @@ def test_starts_that_agree_make_room_for_the_proof(monkeypatch):
     assert "8 starts in a row ended within 0.1%" in proving.reason
     assert 8 <= proving.num_starts < searching.num_starts
     assert proving.objective == pytest.approx(searching.objective)
+
+
+def _deep_box():
+    """The least of a deep network over a box and nothing else, with far too many units for an encoding to be first."""
+    rng = np.random.default_rng(4)
+    sizes = [3, 24, 24, 24, 1]
+    weights = [1.5 * rng.normal(size=(b, a)) / np.sqrt(a) for a, b in itertools.pairwise(sizes)]
+    network = dcembed.build_mlp(weights, [0.5 * rng.normal(size=len(weight)) for weight in weights])
+    return Program([0.0, 0.0, 0.0, 1.0], lb=[-1.0, -1.0, -1.0, -np.inf], ub=[1.0, 1.0, 1.0, np.inf]), Embedding(network, [0, 1, 2], [3])
+
+
+def test_cuts_of_a_single_evaluation_come_before_its_encoding(monkeypatch):
+    def encode(*arguments):
+        raise AssertionError("Cuts close the gap sooner.")
+
+    monkeypatch.setattr(certify_module, "prove_exactly", encode)
+    result = dcembed.solve(*_deep_box(), options=Options(prove=True, verbose=False))
+    assert result.status is Status.OPTIMAL
+    assert dcembed.prove(*_deep_box(), point=result.x, options=Options(verbose=False)).status is Status.OPTIMAL
+
+
+def test_a_proof_goes_on_with_the_boxes_of_its_attempt(monkeypatch):
+    found, certify = [], certify_module.certify
+    # Just enough for the attempt to begin.
+    monkeypatch.setattr(certify_module, "ATTEMPT_WORK", 1e6)
+    monkeypatch.setattr(
+        "dcembed.engine.solve.certify",
+        lambda journal, box, solver, clock, covers, *rest: (
+            found.append(covers.num_boxes) or certify(journal, box, solver, clock, covers, *rest)
+        ),
+    )
+    assert dcembed.solve(*_deep_box(), options=Options(prove=True, verbose=False)).status is Status.OPTIMAL
+    assert found
+    assert found[0] > 200

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from dcembed.arrays import Array
+from dcembed.bounds.box_parts import BOX_COST
 from dcembed.bounds.boxes import Bounder, Solved
 from dcembed.bounds.covers import Covers
 from dcembed.bounds.exact import MAX_OPEN, prove_exactly
@@ -35,6 +36,9 @@ FEW_OPEN = 60
 # Multiplications for the networks of all boxes of an attempt, and how many boxes these are at least and at most; they are shared by the
 # networks that are covered, so many for each.
 ATTEMPT_WORK, ATTEMPT_BOXES, LEAST_BOXES = 5e7, (5, 30), 2
+# Cuts of a single evaluation come first if there can be so many boxes for the work of an attempt, or of the first part of a proof, which has more;
+# a round of cuts has its share of them.
+LEAST_CUT_BOXES, CUT_ROUNDS, FIRST_WORK = 300, 8, 5e8
 # Open units up to which a mixed-integer solver attempts it, and its nodes.
 ATTEMPT_OPEN, ATTEMPT_NODES = 30, 1000
 # A whole number is reached by a bound that misses it by no more.
@@ -46,9 +50,9 @@ def certify(
     box: Box,
     solver: Solver,
     clock: Clock,
+    covers: Covers,
     hint: Hint | None = None,
     improve: Callable[[Array], None] | None = None,
-    covers: Covers | None = None,
 ) -> None:
     """Improve the bound, and the point where a better one is met, until the gap is closed or the clock says so.
 
@@ -56,16 +60,17 @@ def certify(
     ----------
     box
         Bounds of the columns of the host.
+    covers
+        Of networks, from earlier proofs and attempts, and for later ones.
     hint
         What a search has learned.
     improve
         Goes downhill from a point of the host and offers what it finds to the journal.
-    covers
-        Of networks, from earlier proofs and for later ones; None where there are none.
     """
-    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock, improve, covers) as here:
+    with _heeding(journal, "proving a bound"), _opened(journal, box, solver, clock, covers, improve) as here:
         root = here.bounder.solve(box)
         _write(journal, root.bound, "relaxation")
+        root, _ = _cut_in_few_boxes(here, root, clock, FIRST_WORK, hint)
         _prove_exactly(journal, clock, FIRST_SHARE, FEW_OPEN)
         if here.hull.is_too_large:
             journal.log.note(f"more than {MAX_COVERED:,} evaluations: the proof makes no cuts for single ones.")
@@ -84,17 +89,18 @@ def certify(
         _branch(here, boxes, clock)
 
 
-def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock, covers: Covers | None = None) -> None:
+def attempt(journal: Journal, box: Box, solver: Solver, clock: Clock, covers: Covers) -> None:
     """Try to close the gap in a few boxes, fewer where networks are large or many, and with a solver where few units are open.
 
     What it does depends on the time only if that ends.
     """
     num_boxes = int(np.clip(ATTEMPT_WORK / max(evaluation_cost(journal.embedded), 1.0), *ATTEMPT_BOXES))
-    with _heeding(journal, "closing the gap"), _opened(journal, box, solver, clock, None, covers) as here:
+    with _heeding(journal, "closing the gap"), _opened(journal, box, solver, clock, covers) as here:
+        root, is_done = _cut_in_few_boxes(here, here.bounder.solve(box), clock, ATTEMPT_WORK)
         _prove_exactly(journal, clock, 1.0, ATTEMPT_OPEN, ATTEMPT_NODES)
-        if not journal.is_closed:
+        if is_done and not journal.is_closed:
             num_boxes = max(LEAST_BOXES, num_boxes // max(1, len(here.hull.pieces)))
-            _branch(here, islice(enumerate(branch(here, here.bounder.solve(box))), num_boxes), clock)
+            _branch(here, islice(enumerate(branch(here, root)), num_boxes), clock)
 
 
 def _part(clock: Clock, share: float) -> Clock:
@@ -114,9 +120,21 @@ def _heeding(journal: Journal, words: str) -> Iterator[None]:
         journal.log.note("out of memory in the proof of a bound.")
 
 
-def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock) -> tuple[Solved, bool]:
-    """The relaxation after further cuts, as long as the gap is open and the clock does not say that it is enough; and whether there are no more."""
-    while not here.journal.is_closed and clock.ended() is None:
+def _cut_in_few_boxes(here: Branching, root: Solved, clock: Clock, work: float, hint: Hint | None = None) -> tuple[Solved, bool]:
+    """The relaxation after cuts of a single evaluation, which need few rounds and few boxes; and whether cuts have no more to say, or none came.
+
+    With more evaluations an encoding may be sooner.
+    """
+    num_boxes = work / (evaluation_cost(here.journal.embedded) + BOX_COST)
+    if here.journal.is_closed or len(here.hull.pieces) != 1 or num_boxes < LEAST_CUT_BOXES:
+        return root, True
+    cuts = cut_hull(here.hull, here.bounder, here.journal, root, here.cutoff, hint, num_boxes / CUT_ROUNDS)
+    return _cut(here, cuts, root, clock, here.hull.num_boxes + num_boxes)
+
+
+def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock, num_boxes: float = np.inf) -> tuple[Solved, bool]:
+    """The relaxation after further cuts, as long as the gap is open and neither clock nor boxes are enough; and whether there are no more."""
+    while not here.journal.is_closed and clock.ended() is None and here.hull.num_boxes < num_boxes:
         cut = next(cuts, None)
         if cut is None:
             return root, True
@@ -160,8 +178,8 @@ def _opened(
     box: Box,
     solver: Solver,
     clock: Clock,
+    covers: Covers,
     improve: Callable[[Array], None] | None = None,
-    covers: Covers | None = None,
 ) -> Iterator[Branching]:
     relaxation = build_relaxation(journal.embedded, box, clock.check)
     bounder, host = Bounder(relaxation, solver, clock), open_host(journal.embedded, box, solver)

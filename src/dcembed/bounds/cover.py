@@ -111,10 +111,12 @@ class Cover:
             least_of_price(self.builder.build(self.piece, *sides), price, enough, self.is_restricted)
             for sides in ((boxes.low, boxes.high, None), (boxes.low, boxes.high, tilt), self._sides_of_halves(boxes))
         )
-        # No more is gained than what is enough.
-        by_lifting, by_halving = (
-            float((np.minimum(value, enough) - np.minimum(whole, enough)).sum()) for value in (lifted, halves.reshape(2, -1).min(axis=0))
-        )
+        with np.errstate(invalid="ignore"):
+            # No more is gained than what is enough; of planes that nothing is known of nothing is gained.
+            by_lifting, by_halving = (
+                float(np.nan_to_num(np.minimum(value, enough) - np.minimum(whole, enough)).sum())
+                for value in (lifted, halves.reshape(2, -1).min(axis=0))
+            )
         return by_lifting > np.log2(1.0 + LIFTING_COST * tilt.shape[1]) * by_halving
 
     def _sides_of_halves(self, boxes: Boxes) -> Sides:

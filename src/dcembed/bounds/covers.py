@@ -36,6 +36,11 @@ class Covers:
         return self._used[key]
 
     @property
+    def num_boxes(self) -> int:
+        """Boxes that were made for the covers of this run, by this run or before."""
+        return sum(cover.num_boxes for cover in self._used.values())
+
+    @property
     def num_made(self) -> int:
         """Covers of this run that were made anew while there were others."""
         return len(self._used) - self.num_taken if self._known else 0

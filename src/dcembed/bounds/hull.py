@@ -90,6 +90,11 @@ class Hull:
             return []
         return [piece for piece in find_pieces(self.relaxation, self.clock.check) if np.unique(piece.place).size <= MAX_INPUTS]
 
+    @property
+    def num_boxes(self) -> int:
+        """Boxes of all covers so far."""
+        return self._covers.num_boxes
+
     @cached_property
     def owners(self) -> Owners:
         """Whose the rows of the relaxation are."""
@@ -101,16 +106,22 @@ class Hull:
 
 
 def cut_hull(
-    here: Hull, bounder: Bounder, journal: Journal, root: Solved, cutoff: Callable[[], float], hint: Hint | None = None
+    here: Hull,
+    bounder: Bounder,
+    journal: Journal,
+    root: Solved,
+    cutoff: Callable[[], float],
+    hint: Hint | None = None,
+    max_boxes: float | None = None,
 ) -> Iterator[Solved]:
     """Round after round of hull cuts at the root, as long as they raise the bound; gives the relaxation after every few cuts.
 
-    `hint` has prices to begin with, and points, where somebody knows good ones.
+    `hint` has prices to begin with, and points, where somebody knows good ones; a price gets `max_boxes` at first where that is said.
     """
     if not here.pieces:
         return
     owners = here.owners
-    best, num_idle, share, max_boxes = root, 0, GAP_SHARE, float(MAX_BOXES)
+    best, num_idle, share, max_boxes = root, 0, GAP_SHARE, MAX_BOXES if max_boxes is None else max_boxes
     prices = _first_prices(here, bounder, journal, root, hint)
     for number, cut in _limits(here):
         bounder.add(cut, number)

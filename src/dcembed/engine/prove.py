@@ -8,6 +8,7 @@ from functools import partial
 
 from dcembed.arrays import Array
 from dcembed.bounds.certify import certify
+from dcembed.bounds.covers import Covers
 from dcembed.bounds.hint import Hint
 from dcembed.crew.task import Shared
 from dcembed.embedded.embedding import Embedding
@@ -68,7 +69,9 @@ def prove(
         for number, w in enumerate(arguments.starts):
             journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)), "given")
         if not journal.is_closed:
-            certify(journal, problem.box, problem.solver, journal.clock, _learn(problem, journal), partial(improve, problem, journal))
+            certify(
+                journal, problem.box, problem.solver, journal.clock, Covers(), _learn(problem, journal), partial(improve, problem, journal)
+            )
     return journal.result(_status(journal, point), reason="what could be proved is proved" if journal.clock.ended() is None else "")
 
 

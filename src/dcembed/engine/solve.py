@@ -9,6 +9,7 @@ from functools import partial
 
 from dcembed.arrays import Array
 from dcembed.bounds.certify import attempt, certify
+from dcembed.bounds.covers import Covers
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.contradiction import explain
 from dcembed.engine.improve import improve
@@ -74,14 +75,15 @@ def run(problem: Problem, journal: Journal) -> Ending:
     announce(problem, journal)
     if journal.is_closed:
         return Ending(Status.OPTIMAL, "the result to go on from leaves nothing to prove", is_final=True)
+    covers = Covers() if problem.shelf is None else problem.shelf.covers
     with journal.limited_to(chosen.search_seconds) if chosen.prove else nullcontext():
-        ending = search(problem, journal, partial(_attempt, problem, journal) if chosen.prove else None)
+        ending = search(problem, journal, partial(_attempt, problem, journal, covers) if chosen.prove else None)
         if ending.status is Status.HOST_INFEASIBLE:
             ending = explain(problem, journal, ending)
     seconds = chosen.proof_seconds(journal.clock.seconds)
     if seconds > 0 and not journal.is_closed:
-        better, covers = partial(improve, problem, journal), None if problem.shelf is None else problem.shelf.covers
-        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), ending.hint, better, covers)
+        better = partial(improve, problem, journal)
+        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), covers, ending.hint, better)
     return ending
 
 
@@ -93,8 +95,8 @@ def report(journal: Journal, ending: Ending) -> Result:
     return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=reason)
 
 
-def _attempt(problem: Problem, journal: Journal) -> None:
-    attempt(journal, problem.box, problem.solver, journal.clock, None if problem.shelf is None else problem.shelf.covers)
+def _attempt(problem: Problem, journal: Journal, covers: Covers) -> None:
+    attempt(journal, problem.box, problem.solver, journal.clock, covers)
 
 
 def announce(problem: Problem, journal: Journal) -> None:

@@ -59,6 +59,9 @@ def lower_planes(
         bounds of open units are lifted as well, each by lines of its own: on wide boxes that gains most, at a hundred times the cost.
     check
         Called before every large product; what it raises ends the computation.
+    tilt
+        Shape (k, q, num_inputs): what is added to the slope of each plane before it is asked where it is lowest, and lifted there. For planes that
+        are part of a sum: the slope of the rest.
 
     Returns
     -------
