@@ -123,6 +123,18 @@ def test_an_unbounded_host_is_reported_as_such(quadratic):
     assert result.status is Status.UNBOUNDED
 
 
+def test_inputs_that_run_away_are_named():
+    # The network falls along power without end.
+    network = build_mlp([[[1.0, 0.0], [0.0, 1.0]], [[-1.0, 1.0]]], [None, None])
+    program = Program(cost=[0.0, 0.0, 1.0], lb=[0.0, 0.0, -np.inf], ub=[np.inf, 5.0, np.inf], column_names=["power", "heat", "saved"])
+    result = dcembed.solve(program, Embedding(network, [0, 1], [2]), options=quiet())
+    assert result.status is Status.UNBOUNDED
+    assert "power went to" in result.reason
+    assert "no upper bound" in result.reason
+    assert "heat" not in result.reason
+    assert "saved" not in result.reason
+
+
 def test_a_neural_row_may_bound_what_the_host_leaves_unbounded():
     # minimize -x with relu(x) <= 5: the host alone is unbounded, the problem is not.
     network = build_mlp([[[1.0]], [[1.0]]], [None, None])

@@ -14,6 +14,7 @@ from dcembed.embedded.embedding import Embedding
 from dcembed.engine.contradiction import explain
 from dcembed.engine.improve import improve
 from dcembed.engine.problem import Problem, build_problem
+from dcembed.engine.runaway import name_runaways
 from dcembed.engine.search.ending import Ending
 from dcembed.engine.search.loop import search
 from dcembed.options import Options
@@ -92,6 +93,10 @@ def report(journal: Journal, ending: Ending) -> Result:
     reason = ending.reason
     if journal.arguments.options.prove:
         reason = reason.replace("the time limit was reached", "the search's share of the time was over")
+    best = journal.incumbent.point
+    if ending.status is Status.UNBOUNDED and best is not None:
+        lift = journal.arguments.lift
+        reason = "; ".join(filter(None, [reason, name_runaways(*lift.given, lift.cut(best.x))]))
     return journal.result(Status.INTERRUPTED if journal.clock.is_stopped else ending.status, reason=reason)
 
 
