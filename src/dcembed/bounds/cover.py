@@ -117,7 +117,7 @@ class Cover:
                 float(np.nan_to_num(np.minimum(value, enough) - np.minimum(whole, enough)).sum())
                 for value in (lifted, halves.reshape(2, -1).min(axis=0))
             )
-        return by_lifting > np.log2(1.0 + LIFTING_COST * tilt.shape[1]) * by_halving
+        return bool(by_lifting > np.log2(1.0 + LIFTING_COST * tilt.shape[1]) * by_halving)
 
     def _sides_of_halves(self, boxes: Boxes) -> Sides:
         """The first halves of boxes, then the second."""
