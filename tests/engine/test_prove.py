@@ -240,3 +240,14 @@ def test_a_proof_goes_on_with_the_boxes_of_its_attempt(monkeypatch):
     assert dcembed.solve(*_deep_box(), options=Options(prove=True, verbose=False)).status is Status.OPTIMAL
     assert found
     assert found[0] > 200
+
+
+def test_cuts_offer_the_points_that_their_covers_meet(monkeypatch):
+    # The search ends where it begins: only the proof can find better points.
+    monkeypatch.setattr(certify_module, "branch", lambda here, root: iter([]))
+    monkeypatch.setattr(certify_module, "prove_exactly", lambda *arguments: False)
+    program, embedding = _deep_box()
+    result = dcembed.prove(program, embedding, point=np.zeros(4), options=Options(verbose=False))
+    assert result.status is Status.OPTIMAL
+    points = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
+    assert result.objective <= embedding.network(points).min() + 1e-4 * abs(result.objective)

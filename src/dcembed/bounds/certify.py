@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dcembed.bounds.exact import MAX_OPEN, prove_exactly
 from dcembed.bounds.hint import Hint
 from dcembed.bounds.hull import MAX_COVERED, Hull, cut_hull
 from dcembed.bounds.relaxation import build_relaxation
-from dcembed.bounds.tree import Branching, branch
+from dcembed.bounds.tree import Branching, branch, measure
 from dcembed.embedded.embedded_program import EmbeddedProgram
 from dcembed.embedded.points import evaluation_cost
 from dcembed.program.tightening import Box
@@ -134,10 +134,14 @@ def _cut_in_few_boxes(here: Branching, root: Solved, clock: Clock, work: float, 
 
 def _cut(here: Branching, cuts: Iterator[Solved], root: Solved, clock: Clock, num_boxes: float = np.inf) -> tuple[Solved, bool]:
     """The relaxation after further cuts, as long as the gap is open and neither clock nor boxes are enough; and whether there are no more."""
-    while not here.journal.is_closed and clock.ended() is None and here.hull.num_boxes < num_boxes:
+    for number in count(1):
+        if here.journal.is_closed or clock.ended() is not None or here.hull.num_boxes >= num_boxes:
+            break
         cut = next(cuts, None)
         if cut is None:
             return root, True
+        if cut.guess is not None and cut.guess is not root.guess:
+            measure(here, cut.guess, number)
         root = cut
         _write(here.journal, cut.bound, f"{here.bounder.cuts.number} cuts")
     return root, here.journal.is_closed

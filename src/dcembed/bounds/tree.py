@@ -92,9 +92,9 @@ def _place(here: Branching, tree: Tree, solved: Solved) -> None:
     """Measure the point of a box, and keep the box unless nothing better can be in it."""
     tree.num_boxes += 1
     if solved.x is not None:
-        _measure(here, solved.x, tree.num_boxes)
+        measure(here, solved.x, tree.num_boxes)
     if solved.guess is not None and solved.bound < here.cutoff():
-        _measure(here, solved.guess, tree.num_boxes)
+        measure(here, solved.guess, tree.num_boxes)
         if _is_round(tree.num_boxes):
             here.look(solved)
     if solved.bound >= here.cutoff():
@@ -108,7 +108,8 @@ def _is_round(number: int) -> bool:
     return number & (number - 1) == 0 or (number % 3 == 0 and (number // 3) & (number // 3 - 1) == 0)
 
 
-def _measure(here: Branching, x: Array, number: int) -> None:
+def measure(here: Branching, x: Array, number: int) -> None:
+    """Offer a point of the host, and now and then the best point with its inputs, too; `number` counts the calls."""
     embedded, journal = here.journal.embedded, here.journal
     point = measure_point(embedded, x[: embedded.host.num_columns])
     journal.offer(point)
