@@ -357,7 +357,7 @@ MUTATIONS = (
     Mutation("cuts in boxes: kept for other boxes", tree, "solve_box", _kept_cuts, ("boxes",)),
     Mutation("covers: prices without their kinks", lagrangian, "candidates", _ends_alone, ("rows",), ("affine inputs",)),
     Mutation("pieces: own restrictions too narrow", pieces, "_own", _narrow_own, ("rows",)),
-    Mutation("covers: planes with the wrong sign", box_parts, "lower_planes", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
+    Mutation("covers: planes with the wrong sign", box_parts, "planes_within", _planes(lambda p: Planes(-p.slope, p.constant)), SMOOTH),
     Mutation("covers: half of the halves lost", cover.Cover, "_halves", lambda right: lambda *a: _first_half(right(*a)), SMOOTH),
     Mutation(
         "pieces by encodings: a tenth too high",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dcembed.bounds.input_boxes import Boxes
-from dcembed.bounds.lagrangian import Price, best_multiplier, lagrangian, least_of_price, tilts
+from dcembed.bounds.lagrangian import Price, aim, best_multiplier, lagrangian, least_of_price
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -40,7 +40,9 @@ def test_a_step_up_where_the_tilted_plane_is_lowest_raises_the_bound_of_the_pric
         *(rng.normal(size=(size, count, *rest)) for count in (functions, num_restrictions) for rest in ((inputs,), ())),
     )
     price = Price(np.tile([-9.0, 0.0, 9.0], (inputs, 1)), np.array([[3.0, -1.0, 4.0]] * inputs), np.array([1.5, 0.0]))
-    tilt = tilts(boxes, price, num_restrictions > 0)
+    aimed = aim(boxes, price, num_restrictions > 0)
+    tilt = aimed.tilt
+    assert aimed.counts.tolist() == [True, False, *[True] * num_restrictions]
     assert tilt.shape == (size, functions + num_restrictions, inputs)
     # What has no price is lifted for nobody.
     assert not tilt[:, 1].any()

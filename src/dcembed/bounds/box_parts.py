@@ -12,13 +12,15 @@ import numpy as np
 
 from dcembed.arrays import Array
 from dcembed.bounds.input_boxes import Boxes, with_planes
+from dcembed.bounds.lagrangian import Aim
 from dcembed.bounds.pieces import Piece
 from dcembed.crew.crew import Crew
 from dcembed.crew.parts import share_out
 from dcembed.crew.task import Shared
 from dcembed.crew.watch import Timer, Watch
 from dcembed.network.network import Network
-from dcembed.network.planes import Planes, lower_planes
+from dcembed.network.planes import Planes, planes_within
+from dcembed.network.safe_bounds import bound_safely
 from dcembed.run.clock import RunEnded
 from dcembed.status import Status
 
@@ -45,13 +47,13 @@ class Builder:
     check: Callable[[], None]
     _shared: dict[Network, Shared] = field(default_factory=dict)
 
-    def build(self, piece: Piece, low: Array, high: Array, tilt: Array | None = None) -> Boxes:
-        """Boxes of the inputs of a piece, shapes (L, n_in), with their planes, which are lifted where a tilt (L, k + r, n_in) is given."""
+    def build(self, piece: Piece, low: Array, high: Array, aim: Aim | None = None) -> Boxes:
+        """Boxes of the inputs of a piece, shapes (L, n_in), with their planes; those that count are lifted where an aim is given."""
         self.check()
         shared = self._shared.setdefault(piece.network, Shared(piece.network))
-        together, rows = np.concatenate([piece.weights, piece.own.weights]), count_rows(piece.network)
-        slices = [slice(first, first + rows) for first in range(0, low.shape[0], rows)]
-        parts = [(together, low[part], high[part], None if tilt is None else tilt[part]) for part in slices]
+        rows, count = Directions.of(piece, aim), count_rows(piece.network)
+        slices = [slice(first, first + count) for first in range(0, low.shape[0], count)]
+        parts = [(rows, low[part], high[part], None if aim is None else aim.tilt[part][:, rows.lifted]) for part in slices]
         found = (
             share_out(self.crew, planes_of_part, shared, parts, self.timer)
             if len(parts) > 1
@@ -61,19 +63,46 @@ class Builder:
         return with_planes(piece, low, high, Planes(slope, constant))
 
 
-def planes_of_part(network: Network, watch: Watch, weights: Array, low: Array, high: Array, tilt: Array | None) -> Planes:
-    """The planes below the same functions (q, num_outputs) in some boxes."""
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """What planes are made of on every box: weights (m, num_outputs), without repetitions, which of them each plane has, and which planes are lifted."""
+
+    weights: Array
+    each: Array
+    lifted: Array
+
+    @staticmethod
+    def of(piece: Piece, aim: Aim | None) -> Directions:
+        """Those of a piece, whose restrictions are often functions of the problem, too."""
+        weights, each = np.unique(np.concatenate([piece.weights, piece.own.weights]), axis=0, return_inverse=True)
+        lifted = np.zeros(0, dtype=np.int64) if aim is None else np.flatnonzero(aim.counts)
+        return Directions(weights, each.reshape(-1), lifted)
+
+
+def planes_of_part(network: Network, watch: Watch, rows: Directions, low: Array, high: Array, tilt: Array | None) -> Planes:
+    """The planes in some boxes."""
 
     def check() -> None:
         if watch.is_over():
             raise RunEnded(Status.TIME_LIMIT)
 
-    return _planes(network, check, weights, low, high, tilt)
+    return _planes(network, check, rows, low, high, tilt)
 
 
-def _planes(network: Network, check: Callable[[], None], weights: Array, low: Array, high: Array, tilt: Array | None) -> Planes:
-    of_boxes = np.broadcast_to(weights, (low.shape[0], *weights.shape))
-    return lower_planes(network, of_boxes, low, high, steps=0 if tilt is None else STEPS, check=check, tilt=tilt)
+def _planes(network: Network, check: Callable[[], None], rows: Directions, low: Array, high: Array, tilt: Array | None) -> Planes:
+    bounds = bound_safely(network, low, high, check=check)
+    plain = planes_within(network, _on_all(rows.weights, low), low, high, bounds, check=check)
+    slope, constant = plain.slope[:, rows.each], plain.constant[:, rows.each]
+    if rows.lifted.size:
+        chosen = rows.weights[rows.each[rows.lifted]]
+        lifted = planes_within(network, _on_all(chosen, low), low, high, bounds, STEPS, check, tilt)
+        slope[:, rows.lifted], constant[:, rows.lifted] = lifted.slope, lifted.constant
+    return Planes(slope, constant)
+
+
+def _on_all(weights: Array, low: Array) -> Array:
+    """The same weights on each box."""
+    return np.broadcast_to(weights, (low.shape[0], *weights.shape))
 
 
 def count_rows(network: Network) -> int:

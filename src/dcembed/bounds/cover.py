@@ -11,7 +11,7 @@ import numpy as np
 from dcembed.arrays import Array
 from dcembed.bounds.box_parts import Builder
 from dcembed.bounds.input_boxes import Boxes, Pile, Sides, clipped, least_values
-from dcembed.bounds.lagrangian import Price, candidates, least_of_price, priced, tilts
+from dcembed.bounds.lagrangian import Price, aim, candidates, least_of_price, priced
 from dcembed.bounds.pieces import Piece
 from dcembed.network.network import evaluate
 
@@ -25,7 +25,7 @@ NUM_LOOKED, SHARES, NUM_KEPT, MAX_POINTS = 32, np.array([0.1, 0.25, 0.4, 0.55, 0
 NEAR = 1e-5
 # Points at which it is measured how far inputs move a network.
 NUM_DRAWN = 64
-# Whether planes are worth lifting is tried on so many boxes; lifting takes this share of the time of a box for each of its planes.
+# Whether planes are worth lifting is tried on so many boxes; lifting takes this share of the time of a box for each plane.
 NUM_TRIED, LIFTING_COST = 64, 0.4
 # A number of steps that is so near to a whole one is it.
 WHOLE = 1e-9
@@ -101,15 +101,15 @@ class Cover:
             self._lifts = self._lifting_pays(boxes.at(slice(0, NUM_TRIED)), price, enough)
         low, high = self._sides_of_halves(boxes)
         self.num_boxes += low.shape[0]
-        tilt = np.tile(tilts(boxes, price, self.is_restricted), (2, 1, 1)) if self._lifts else None
-        return self._kept(self.builder.build(self.piece, low, high, tilt))
+        aimed = aim(boxes, price, self.is_restricted).for_halves() if self._lifts else None
+        return self._kept(self.builder.build(self.piece, low, high, aimed))
 
     def _lifting_pays(self, boxes: Boxes, price: Price, enough: float) -> bool:
         """Whether lifted planes raise bounds by more than the halvings that take as long."""
-        tilt = tilts(boxes, price, self.is_restricted)
+        aimed = aim(boxes, price, self.is_restricted)
         whole, lifted, halves = (
             least_of_price(self.builder.build(self.piece, *sides), price, enough, self.is_restricted)
-            for sides in ((boxes.low, boxes.high, None), (boxes.low, boxes.high, tilt), self._sides_of_halves(boxes))
+            for sides in ((boxes.low, boxes.high, None), (boxes.low, boxes.high, aimed), self._sides_of_halves(boxes))
         )
         with np.errstate(invalid="ignore"):
             # No more is gained than what is enough; of planes that nothing is known of nothing is gained.
@@ -117,7 +117,7 @@ class Cover:
                 float(np.nan_to_num(np.minimum(value, enough) - np.minimum(whole, enough)).sum())
                 for value in (lifted, halves.reshape(2, -1).min(axis=0))
             )
-        return bool(by_lifting > np.log2(1.0 + LIFTING_COST * tilt.shape[1]) * by_halving)
+        return bool(by_lifting > np.log2(1.0 + LIFTING_COST * np.count_nonzero(aimed.counts)) * by_halving)
 
     def _sides_of_halves(self, boxes: Boxes) -> Sides:
         """The first halves of boxes, then the second."""

@@ -21,6 +21,26 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
+class Aim:
+    """Where planes are worth lifting: a plane that is lifted where the sum of it and of its tilt is lowest lifts the bound of the price.
+
+    Parameters
+    ----------
+    tilt
+        The slope of all else that counts on a box, in units of each plane, those of functions first: (L, k + r, n_in); zero for planes that do not count.
+    counts
+        Which planes count on any of the boxes, mask of shape (k + r,).
+    """
+
+    tilt: Array
+    counts: Array
+
+    def for_halves(self) -> Aim:
+        """The same for the first halves of all boxes, then for the second."""
+        return Aim(np.tile(self.tilt, (2, 1, 1)), self.counts)
+
+
+@dataclass(frozen=True, eq=False)
 class Price:
     """Prices of a piece: of its inputs, as convex piecewise-linear functions, and of its functions.
 
@@ -78,11 +98,8 @@ def least_of_price(boxes: Boxes, price: Price, enough: float, is_restricted: boo
     return best
 
 
-def tilts(boxes: Boxes, price: Price, is_restricted: bool) -> Array:
-    """The slope of all else that counts on a box, in units of each plane: (L, k + r, n_in), zero for planes that do not count.
-
-    A plane that is lifted where the sum of it and of this is lowest lifts the bound of the price.
-    """
+def aim(boxes: Boxes, price: Price, is_restricted: bool) -> Aim:
+    """Where the price and what else counts leave the planes of each box lowest."""
     at, worth = candidates(boxes, price)
     slope, constant = priced(boxes, price)
     multiplier = np.zeros(boxes.own_constant.shape)
@@ -90,11 +107,12 @@ def tilts(boxes: Boxes, price: Price, is_restricted: bool) -> Array:
         multiplier, _ = _restricted(boxes, at, worth, slope, constant)
     chord = (worth[:, :, -1] - worth[:, :, 0]) / np.maximum(at[:, :, -1] - at[:, :, 0], TINY)
     total = chord + slope + np.einsum("lr,lri->li", multiplier, boxes.own_slope)
-    weight = np.concatenate([np.broadcast_to(price.functions, boxes.constant.shape), multiplier], axis=1)[:, :, None]
+    weight = np.concatenate([np.broadcast_to(price.functions, boxes.constant.shape), multiplier], axis=1)
     each = np.concatenate([boxes.slope, boxes.own_slope], axis=1)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        others = (total[:, None] - weight * each) / weight
-    return np.where((weight > 0) & np.isfinite(others), others, 0.0)
+        others = (total[:, None] - weight[:, :, None] * each) / weight[:, :, None]
+    counts = np.asarray((weight > 0).any(axis=0))
+    return Aim(np.where((weight[:, :, None] > 0) & np.isfinite(others), others, 0.0), counts)
 
 
 def _restricted(boxes: Boxes, at: Array, worth: Array, slope: Array, constant: Array) -> tuple[Array, Array]:
