@@ -40,7 +40,7 @@ ATTEMPT_WORK, ATTEMPT_BOXES, LEAST_BOXES = 5e7, (5, 30), 2
 # a round of cuts has its share of them.
 LEAST_CUT_BOXES, CUT_ROUNDS, FIRST_WORK = 300, 8, 5e8
 # Open units up to which a mixed-integer solver attempts it, and its nodes.
-ATTEMPT_OPEN, ATTEMPT_NODES = 30, 1000
+ATTEMPT_OPEN, ATTEMPT_NODES = 48, 1000
 # A whole number is reached by a bound that misses it by no more.
 WHOLE = 1e-6
 
