@@ -8,6 +8,7 @@ from benchmarks.report.closing import never_run
 from benchmarks.report.comparison import OURS, find_experiment, is_small, left_out
 from benchmarks.report.losses import Loss, find_losses, respects
 from benchmarks.report.views import Results
+from dcembed.result import show_count
 
 LINK = "[where we lose](#where-we-lose)"
 # So many methods have their names on the first screen; more of them are counted there.
@@ -23,14 +24,14 @@ def _standing(results: Results) -> list[str]:
     """How often another method is ahead: on small instances, which are there for proofs, and on all others."""
     groups = {small: _instances(results, small) for small in (False, True)}
     titles = (
-        {False: "at the paper's sizes and beyond", True: "that are small enough for proofs"}
+        {False: "at the paper's sizes and beyond", True: "small enough for proofs"}
         if all(groups.values())
         else dict.fromkeys(groups, "of these records")
     )
     losses = find_losses(results)
     return [
         _standing_of(
-            f"the {len(own)} instances (sizes and trials) {titles[small]}",
+            f"the {show_count(len(own), 'instance')} (size and trial each) {titles[small]}",
             _respects_of(results, small),
             [loss for loss in losses if is_small(loss.experiment) == small],
         )

@@ -251,3 +251,12 @@ def test_cuts_offer_the_points_that_their_covers_meet(monkeypatch):
     assert result.status is Status.OPTIMAL
     points = np.random.default_rng(0).uniform(-1, 1, (100_000, 3))
     assert result.objective <= embedding.network(points).min() + 1e-4 * abs(result.objective)
+
+
+def test_the_point_that_closes_a_gap_is_settled():
+    program, embedding = _deep_box()
+    result = dcembed.prove(program, embedding, point=np.zeros(4), options=Options(gap_tol=0.05, verbose=False))
+    assert result.status is Status.OPTIMAL
+    assert result.origins[-1] == "proof"
+    again = dcembed.solve(program, embedding, start=result, options=Options(search="local", verbose=False))
+    assert again.objective >= result.objective - 1e-6 * abs(result.objective)

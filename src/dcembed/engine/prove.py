@@ -13,7 +13,7 @@ from dcembed.bounds.hint import Hint
 from dcembed.crew.task import Shared
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.columns.columns import open_columns
-from dcembed.engine.improve import improve
+from dcembed.engine.improve import improve, settled
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.solve import announce
 from dcembed.options import Options
@@ -69,9 +69,9 @@ def prove(
         for number, w in enumerate(arguments.starts):
             journal.start(number, measure_start(journal.embedded, journal.embedded.lower(w)), "given")
         if not journal.is_closed:
-            certify(
-                journal, problem.box, problem.solver, journal.clock, Covers(), _learn(problem, journal), partial(improve, problem, journal)
-            )
+            better, hint = partial(improve, problem, journal), _learn(problem, journal)
+            with settled(problem, journal):
+                certify(journal, problem.box, problem.solver, journal.clock, Covers(), hint, better)
     return journal.result(_status(journal, point), reason="what could be proved is proved" if journal.clock.ended() is None else "")
 
 

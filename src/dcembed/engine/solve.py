@@ -12,7 +12,7 @@ from dcembed.bounds.certify import attempt, certify
 from dcembed.bounds.covers import Covers
 from dcembed.embedded.embedding import Embedding
 from dcembed.engine.contradiction import explain
-from dcembed.engine.improve import improve
+from dcembed.engine.improve import improve, settled
 from dcembed.engine.problem import Problem, build_problem
 from dcembed.engine.runaway import name_runaways
 from dcembed.engine.search.ending import Ending
@@ -84,7 +84,8 @@ def run(problem: Problem, journal: Journal) -> Ending:
     seconds = chosen.proof_seconds(journal.clock.seconds)
     if seconds > 0 and not journal.is_closed:
         better = partial(improve, problem, journal)
-        certify(journal, problem.box, problem.solver, journal.clock.part(seconds), covers, ending.hint, better)
+        with settled(problem, journal):
+            certify(journal, problem.box, problem.solver, journal.clock.part(seconds), covers, ending.hint, better)
     return ending
 
 
@@ -101,7 +102,8 @@ def report(journal: Journal, ending: Ending) -> Result:
 
 
 def _attempt(problem: Problem, journal: Journal, covers: Covers) -> None:
-    attempt(journal, problem.box, problem.solver, journal.clock, covers)
+    with settled(problem, journal):
+        attempt(journal, problem.box, problem.solver, journal.clock, covers)
 
 
 def announce(problem: Problem, journal: Journal) -> None:
