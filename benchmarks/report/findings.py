@@ -114,5 +114,5 @@ def _ended_early(results: Results) -> list[str]:
         return []
     labels = sorted({formats.label(record.method) for record in early})
     return [
-        f"{len(early)} runs of exact encodings ({formats.listed(labels)}) were ended early, still at their start; they count as if they had stayed there."
+        f"{show_count(len(early), 'run')} of exact encodings ({formats.listed(labels)}) were ended early, still at their start; they count as if they had stayed there."
     ]
