@@ -27,9 +27,13 @@ def improve(problem: Problem, journal: Journal, w: Array, is_probe: bool = True)
 
 @contextmanager
 def settled(problem: Problem, journal: Journal) -> Iterator[None]:
-    """What a proof has met while it closed the gap is as good as the optimum to the tolerance, and mostly not quite settled: go downhill from there."""
+    """What a proof has met while it closed the gap is as good as the optimum to the tolerance, and mostly not quite settled: go downhill from there.
+
+    Not where networks are restricted: what is left to gain may be no more than what the feasibility tolerance is worth.
+    """
     before = journal.incumbent.point
     yield
     best = journal.incumbent.point
-    if journal.is_closed and best is not None and best is not before:
+    is_free = problem.embedded.restrictions.num_restrictions == 0
+    if is_free and journal.is_closed and best is not None and best is not before:
         improve(problem, journal, best.w, is_probe=False)

@@ -68,8 +68,8 @@ def test_a_state_that_fails_is_told_with_its_reason(checkout):
 
 def test_a_case_that_used_up_its_time_is_marked(checkout):
     console = Console(record=True, width=200)
-    compare_with(checkout, [read_case("qp-64x6", 0.3)], 1, console)
-    assert "qp-64x6, stopped at 0.3 s" in console.export_text()
+    compare_with(checkout, [read_case("qp-64x6", 0.05)], 1, console)
+    assert "qp-64x6, stopped at 0.05 s" in console.export_text()
 
 
 @pytest.mark.parametrize(
