@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 import dcembed
-from benchmarks.methods.method import Method
+from benchmarks.methods.method import CORE, Method
 from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import Experiment, experiment_of
 
@@ -23,8 +23,6 @@ PACKAGE = Path(dcembed.__file__).parent
 BENCHMARKS = Path(__file__).resolve().parent.parent
 # Code that every run goes through; a method and an instance add their own.
 COMMON = ("harness/outcome.py", "methods/method.py", "problems/instance.py", "problems/sizes.py")
-# Array products and solvers that dcembed is built on, and others through it.
-CORE = ("numpy", "scipy", "highspy", "piqp")
 LENGTH = 16
 # What runs say, and to whom, makes no difference to where they go.
 TELLING = ("run/heartbeat.py", "run/log.py", "run/table.py", "run/voice.py")

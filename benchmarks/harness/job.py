@@ -73,6 +73,7 @@ def perform(job: Job, line: Line, stall: float = np.inf) -> dict[str, Any]:
     watch = _watch(instance, common, line, stall) if may_stop else None
     heard = {"stop": watch, "callback": watch.hear} if watch is not None else {}
     options = Options(time_limit=job.time_limit, verbose=False, **heard, **method.settings(experiment))
+    method.import_packages()
     work = processor_seconds()
     try:
         answer = method.solve(instance.program, instance.embeddings, instance.starts, options)

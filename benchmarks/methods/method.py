@@ -25,6 +25,8 @@ PROBLEM_ROOMS = ("network", "importers", "program", "embedded", "tolerances.py")
 RUN_ROOMS = (*PROBLEM_ROOMS, "solvers", "run", "options.py", "arrays.py", "children.py", "copies.py", "gap.py", "signals.py", "sparse.py")
 ENGINE_ROOMS = (*RUN_ROOMS, "engine", "bounds", "crew")
 BASELINE_ROOMS = (*RUN_ROOMS, "baselines")
+# Array products and solvers that dcembed is built on, and others through it.
+CORE = ("numpy", "scipy", "highspy", "piqp")
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Method:
     about
         One sentence for the report.
     solve
-        (program, embeddings, starts, options) -> Result or Outcome. Packages are imported when it is called.
+        (program, embeddings, starts, options) -> Result or Outcome.
     why_not
         Family of experiments -> why the method is not run on it.
     small_only, not_small
@@ -75,6 +77,11 @@ class Method:
     def missing_package(self) -> str | None:
         """The first package that is not installed."""
         return next((name for name in self.packages if importlib.util.find_spec(name) is None), None)
+
+    def import_packages(self) -> None:
+        """Import what it needs, the solvers of the core included: a process does that once, whatever it solves, and no clock counts it."""
+        for name in (*CORE, *self.packages):
+            importlib.import_module(name)
 
 
 def baseline(
