@@ -17,6 +17,8 @@ from dcembed import Options
 
 Array = np.ndarray
 POLL_SECONDS = 0.1
+# What PySCIPOpt says for SCIP_LPERROR.
+LP_ERROR = "error in LP solver"
 
 
 def run_scip(
@@ -58,13 +60,27 @@ def run_scip(
 
     model.includeEventhdlr(_Keeper(keep, own), "points", "keeps every new best point")
     with _interrupted_by(watch, model):
-        model.optimizeNogil()
+        has_failed = _fails(model)
     seconds = time.monotonic() - began
     if model.getNSols():
         best = model.getBestSol()
         points.append((seconds, np.array([model.getSolVal(best, column) for column in own])))
+    if has_failed:
+        return SolverRun("numerical_error", points, seconds, None, *sizes)
     status = {"timelimit": "time_limit", "userinterrupt": "interrupted"}.get(model.getStatus(), model.getStatus())
     return SolverRun(status, points, seconds, known_bound(model.getDualbound()), *sizes)
+
+
+def _fails(model: pyscipopt.Model) -> bool:
+    """Optimize, and whether a relaxation was too much for the LP solver: SCIP gives up then, and has the points that it had."""
+    try:
+        model.optimizeNogil()
+    except Exception as error:
+        # PySCIPOpt has no class of its own for it.
+        if LP_ERROR not in str(error):
+            raise
+        return True
+    return False
 
 
 class _Keeper(pyscipopt.Eventhdlr):

@@ -116,3 +116,28 @@ def test_packages_that_take_smooth_networks_reach_what_dcembed_reaches(name, act
     # One evaluation of each core, whose units are columns of their own.
     assert outcome.added_columns > 0
     assert outcome.added_binaries == 0
+
+
+def test_scip_keeps_its_points_where_a_relaxation_fails():
+    pyscipopt = pytest.importorskip("pyscipopt")
+    from benchmarks.peers.scip_run import run_scip
+
+    class Failing(pyscipopt.Model):
+        says = "SCIP: error in LP solver!"
+
+        def optimizeNogil(self):
+            super().optimizeNogil()
+            raise Exception(self.says)
+
+    def run_one():
+        model = Failing()
+        column = model.addVar(lb=0.0, ub=7.5, vtype="I", obj=-1.0)
+        return run_scip(model, [column], 1, [np.array([3.0])], quiet(time_limit=10.0))
+
+    outcome = run_one()
+    assert outcome.status == "numerical_error"
+    assert outcome.points[-1][1] == [7.0]
+    assert outcome.bound is None
+    Failing.says = "SCIP: unspecified error!"
+    with pytest.raises(Exception, match="unspecified"):
+        run_one()
