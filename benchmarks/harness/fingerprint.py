@@ -1,12 +1,14 @@
 """A fingerprint of all that a run depends on: a record is taken instead of a run only if both have the same one.
 
 It covers the code of the method (the rooms of dcembed that a method of ours runs; for packages of others their wrapper here, the part of
-dcembed that hands them the problem, and their versions), the code and data of the instance, and the measuring of points. The tables of methods
-and experiments are covered row by row, so that a new row leaves the records of the others as they are.
+dcembed that hands them the problem, and their versions), the code and data of the instance, with the modules of problems that it is built with,
+the clock and the measuring of points. The tables of methods and experiments are covered row by row, so that a new row leaves the records of
+the others as they are.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import inspect
@@ -22,7 +24,9 @@ from benchmarks.problems.experiments import Experiment, experiment_of
 PACKAGE = Path(dcembed.__file__).parent
 BENCHMARKS = Path(__file__).resolve().parent.parent
 # Code that every run goes through; a method and an instance add their own.
-COMMON = ("harness/outcome.py", "methods/method.py", "problems/instance.py", "problems/sizes.py")
+COMMON = ("harness/job.py", "harness/outcome.py", "methods/method.py")
+# What instances are built of.
+PROBLEMS = "benchmarks.problems."
 LENGTH = 16
 # What runs say, and to whom, makes no difference to where they go.
 TELLING = ("run/heartbeat.py", "run/log.py", "run/table.py", "run/voice.py")
@@ -35,12 +39,26 @@ def fingerprint(family: str, size: str, trial: int, method: str) -> str:
         [
             *(_hash_once(PACKAGE / room, tuple(PACKAGE / name for name in TELLING)) for room in chosen.rooms),
             *(_hash_once(BENCHMARKS / source) for source in (*COMMON, *chosen.sources)),
-            _hash_once(Path(inspect.getfile(experiment.build))),
+            *(_hash_once(BENCHMARKS / source) for source in sources_of(inspect.getmodule(experiment.build).__name__)),
             *(_hash_once(file) for file in experiment.files(size, trial)),
             _row(chosen, experiment),
             *(_version(package) for package in (*CORE, *chosen.packages)),
         ]
     )
+
+
+@functools.cache
+def sources_of(module: str) -> tuple[str, ...]:
+    """The files of a module of problems and of those that it imports, directly or through others."""
+    found, waiting = set(), [module]
+    while waiting:
+        source = Path(*waiting.pop().split(".")[1:]).with_suffix(".py").as_posix()
+        if source in found:
+            continue
+        found.add(source)
+        imports = (node for node in ast.walk(ast.parse((BENCHMARKS / source).read_text())) if isinstance(node, ast.ImportFrom))
+        waiting += [node.module for node in imports if node.module and node.module.startswith(PROBLEMS)]
+    return tuple(sorted(found))
 
 
 def hash_source(path: Path, without: tuple[Path, ...] = ()) -> str:

@@ -16,6 +16,7 @@ PACKAGES = (
     "scipy",
     "highspy",
     "piqp",
+    "ipyopt",
     "pyscipopt",
     "gurobipy",
     "gurobi-machinelearning",

@@ -92,8 +92,9 @@ def baseline(
     packages: tuple[str, ...] = ("pyscipopt",),
     may_stop: bool = False,
     small_only: str = "",
+    **settings: object,
 ) -> Method:
-    """A method of dcembed.baselines, whose clock begins when it is called."""
+    """A method of dcembed.baselines, whose clock begins when it is called; the settings are options it gets on every experiment."""
 
     def solve(program: Program, embeddings: Sequence[Embedding], start: Sequence[np.ndarray], options: Options) -> Result:
         watch_of(options).begin()
@@ -106,6 +107,7 @@ def baseline(
         about,
         solve,
         why_not or {},
+        settings=lambda experiment: settings,
         packages=("dcembed.baselines", *packages),
         rooms=BASELINE_ROOMS,
         sources=sources,

@@ -128,6 +128,11 @@ def test_every_room_is_run_or_said_not_to_be():
         ("methods/greedy.py", {"greedy"}),
         ("problems/instance.py", set(METHODS)),
         ("harness/outcome.py", set(METHODS)),
+        ("harness/job.py", set(METHODS)),
+        # What an instance is built with counts, what others are built with does not.
+        ("problems/trained.py", set(METHODS)),
+        ("problems/data.py", set(METHODS)),
+        ("problems/avoidance.py", set()),
         # The tables count row by row, and what only draws does not count at all.
         ("methods/table.py", set()),
         ("problems/experiments.py", set()),
@@ -138,6 +143,12 @@ def test_code_of_the_benchmarks_matters_to_the_methods_that_it_is_of(benchmarks_
     before = {name: fingerprint(*QP, name) for name in METHODS}
     change_one_byte(benchmarks_folder / file)
     assert {name for name in METHODS if fingerprint(*QP, name) != before[name]} == touched
+
+
+def test_what_the_module_of_an_instance_imports_matters(benchmarks_folder):
+    before = fingerprint("boxes", "10", 0, "greedy")
+    change_one_byte(benchmarks_folder / "problems" / "avoidance.py")
+    assert fingerprint("boxes", "10", 0, "greedy") != before
 
 
 def test_formulations_of_one_package_are_told_apart(monkeypatch):
