@@ -69,7 +69,7 @@ def perform(job: Job, line: Line, stall: float = np.inf) -> dict[str, Any]:
     }
     method = METHODS[job.method]
     # Where exact methods are to come to a proof, the start may be the optimum and stays.
-    may_stop = method.may_stop and not getattr(experiment, "is_small", False) and stall < job.time_limit
+    may_stop = method.may_stop and not experiment.is_small and stall < job.time_limit
     watch = _watch(instance, common, line, stall) if may_stop else None
     heard = {"stop": watch, "callback": watch.hear} if watch is not None else {}
     options = Options(time_limit=job.time_limit, verbose=False, **heard, **method.settings(experiment))

@@ -12,8 +12,10 @@ from dcembed.gap import relative_gap
 
 # How long after its time limit a run may take to hand over what it has.
 STOPPING_SECONDS = 1.0
-# Objectives this close, relative to the larger of 1 and themselves, are level.
-LEVEL = 1e-9
+# What rounding may do to an objective, relative to the larger of 1 and itself.
+ROUNDING = 1e-9
+# Objectives this close, relative to the best known one, are level when methods are compared.
+LEVEL = 1e-6
 # Solvers stop at a relative gap of 1e-4; what a point loses when it is measured may come on top.
 PROVED_GAP = 2e-4
 
@@ -63,7 +65,7 @@ def ahead_from(record: Record, others: Iterable[Record]) -> float | None:
     best = np.min(theirs, axis=0) if theirs else np.full(times.size, np.inf)
     if not np.isfinite(ours[-1]):
         return np.inf if np.isfinite(best[-1]) else None
-    margin = LEVEL * max(1.0, abs(ours[-1]))
+    margin = LEVEL * abs(ours[-1])
     if not ours[-1] < best[-1] - margin:
         return None if ours[-1] <= best[-1] + margin else np.inf
     behind = np.flatnonzero(~(ours < best - margin))
@@ -127,7 +129,7 @@ def time_to_feasible(record: Record) -> float | None:
 
 def time_to(record: Record, reference: float, share: float) -> float | None:
     """Seconds until the best point was within a share of |J_ref| of J_ref."""
-    limit = reference + share * abs(reference) + LEVEL * max(1.0, abs(reference))
+    limit = reference + share * abs(reference) + ROUNDING * max(1.0, abs(reference))
     return next((seconds for seconds, objective in known_trace(record) if objective <= limit), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from benchmarks.harness.records import FAILURES, Record
 from benchmarks.methods.table import METHODS
@@ -62,10 +63,21 @@ def _failures(records: list[Record]) -> str:
     return folded(f"{len(failed)} runs failed or did not fit a licence", [listing(failed)]) if failed else "None."
 
 
+def _parts(records: list[Record], tell: Callable[[Record], str]) -> list[str]:
+    """What is told of records, each text once, with the runs of which methods it is true of."""
+    found: dict[str, Counter[str]] = {}
+    for record in records:
+        if text := tell(record):
+            found.setdefault(text, Counter())[METHODS[record.method].label] += 1
+    return [
+        f"{text}: {formats.listed([f'{label} {number}' for label, number in methods.most_common()])}." for text, methods in found.items()
+    ]
+
+
 def _making(records: list[Record]) -> list[str]:
     commands = [f"`{command}`" for command in dict.fromkeys(record.command for record in records) if command]
     return [
         folded(f"{len(commands) + 1} commands", [listing([*commands, "`python -m benchmarks report`"])]),
-        listing(list(dict.fromkeys(text for record in records for text in (record.machine, record.versions) if text))),
+        listing([*_parts(records, lambda record: record.machine), *_parts(records, lambda record: record.versions)]),
         "The page and its pictures are made of the records alone.",
     ]

@@ -182,8 +182,8 @@ def summarize(method: str, size: str, runs: tuple[Record, ...], references: dict
         to_permille=_median(ran, lambda run: metrics.time_to(run, references[run.instance], 1e-3)),
         objective=_mean(value for run in ran if (value := metrics.final_objective(run)) is not None),
         gap=_mean(value for run in ran if (value := metrics.optimality_gap(run)) is not None),
-        bound=_mean(value for run in ran if (value := bound_of(run)) is not None),
-        proved=_median(ran, proved_gap),
+        bound=_mean(run.bound for run in ran if run.bound is not None),
+        proved=_median(ran, proved_percent),
         memory=max(run.memory or 0.0 for run in runs),
         preparation=_mean(run.preparation_seconds or 0.0 for run in runs) or 0.0,
         load=_mean(value for run in ran if (value := metrics.processors(run)) is not None),
@@ -205,7 +205,7 @@ def find_experiment(family: str, size: str) -> Experiment | None:
 
 def is_small(experiment: Experiment) -> bool:
     """Whether an experiment is there to let exact methods come to a proof."""
-    return getattr(experiment, "is_small", False)
+    return experiment.is_small
 
 
 def left_out(method: str, experiment: Experiment) -> str | None:
@@ -213,15 +213,10 @@ def left_out(method: str, experiment: Experiment) -> str | None:
     return why_not(METHODS[method], experiment)
 
 
-def bound_of(record: Record) -> float | None:
-    """What the method has proved that no feasible point is below; None in records that say nothing about it."""
-    return getattr(record, "bound", None)
-
-
-def proved_gap(record: Record) -> float | None:
-    """(J - bound) / |J| in percent, of the best point and the method's own bound; None where it has proved nothing."""
-    final, bound = metrics.final_objective(record), bound_of(record)
-    return None if final is None or bound is None else 100.0 * relative_gap(final, bound)
+def proved_percent(record: Record) -> float | None:
+    """(J - bound) / |J| in percent, of the best point, the start included, and the method's own bound; None where it has proved nothing."""
+    final = metrics.final_objective(record)
+    return None if final is None or record.bound is None else 100.0 * relative_gap(final, record.bound)
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks.methods.table import METHODS
 from benchmarks.report import formats
 from benchmarks.report.closing import never_run
-from benchmarks.report.comparison import OURS, find_experiment, is_small, left_out
-from benchmarks.report.losses import Loss, find_losses, respects
+from benchmarks.report.comparison import OURS, PROVER, find_experiment, is_small, left_out
+from benchmarks.report.headline import duels
+from benchmarks.report.losses import Loss, compared, find_losses
 from benchmarks.report.views import Results
 from dcembed.result import show_count
 
@@ -17,39 +20,60 @@ MOST_NAMES = 3
 
 def findings(results: Results) -> list[str]:
     """One text for each."""
-    return [*_standing(results), *_coverage(results), *_unseen(results), *_ended_early(results)]
+    return [*_standing(results), *_alone(results), *_coverage(results), *_unseen(results), *_ended_early(results)]
 
 
 def _standing(results: Results) -> list[str]:
     """How often another method is ahead: on small instances, which are there for proofs, and on all others."""
-    groups = {small: _instances(results, small) for small in (False, True)}
-    titles = (
-        {False: "at the paper's sizes and beyond", True: "small enough for proofs"}
-        if all(groups.values())
-        else dict.fromkeys(groups, "of these records")
-    )
-    losses = find_losses(results)
+    titles = _titles(results)
+    losses, there = find_losses(results), compared(results)
+    texts = []
+    for small, title in titles.items():
+        numbers = {name: sum(_is_of(instance, small) for instance in instances) for name, instances in there.items()}
+        own = [loss for loss in losses if is_small(loss.experiment) == small]
+        if any(numbers.values()):
+            texts.append(_standing_of(title, {name: number for name, number in numbers.items() if number}, own))
+    return texts
+
+
+def _titles(results: Results) -> dict[bool, str]:
+    """What instances are called: small ones and all others, where there are both."""
+    kinds = [small for small in (False, True) if any(_is_of(record.instance, small) for record in results.last)]
+    names = {False: "At the paper's sizes and beyond", True: "On instances small enough for proofs"}
+    return {small: names[small] if len(kinds) > 1 else "On these instances" for small in kinds}
+
+
+def _standing_of(title: str, numbers: dict[str, int], losses: list[Loss]) -> str:
+    """How often another method is ahead; `numbers` says on how many instances (size and trial each) a respect is compared."""
+    lost = {name: [loss for loss in losses if loss.respect == name] for name in numbers}
+    never = [name for name, found in lost.items() if not found]
+    some = [f"{_name(name)} on {_num_instances(found)} of {numbers[name]} ({_who(found)})" for name, found in lost.items() if found]
+    none = f"no other method is ahead of dcembed in {_counted(never, numbers)}"
+    ahead = f"{'another one is' if never else 'another method is ahead of dcembed'} in {formats.listed(some)}: {LINK}"
+    return f"{title}, {'; '.join([*([none] if never else []), *([ahead] if some else [])])}."
+
+
+def _counted(names: list[str], numbers: dict[str, int]) -> str:
+    """Respects with their numbers of instances; said once where it is the same."""
+    if len({numbers[name] for name in names}) == 1:
+        return f"{formats.listed(list(map(_name, names)))} ({show_count(numbers[names[0]], 'instance')}, size and trial each)"
+    return formats.listed([f"{_name(name)} ({show_count(numbers[name], 'instance')})" for name in names])
+
+
+def _alone(results: Results) -> list[str]:
+    """Where nobody else comes near: then J_ref is what dcembed itself has found."""
+    alone = []
+    for sweep in results.final:
+        found = duels(sweep, results.proofs)
+        number = sum(not np.isfinite(duel.to_percent[1]) for duel in found)
+        if number:
+            alone.append(f"{number} of {len(found)} instances of {sweep.experiment.title}")
+    if not alone:
+        return []
     return [
-        _standing_of(
-            f"the {show_count(len(own), 'instance')} (size and trial each) {titles[small]}",
-            _respects_of(results, small),
-            [loss for loss in losses if is_small(loss.experiment) == small],
-        )
-        for small, own in groups.items()
-        if own
+        f"No other method comes within 1 % of the best known objective on {formats.listed(alone)}: the best known one is that of a run of dcembed "
+        "there, unless it was enumerated, and its times say how soon it was where it ended."
     ]
-
-
-def _standing_of(instances: str, names: list[str], losses: list[Loss]) -> str:
-    lost = {name: [loss for loss in losses if loss.respect == name] for name in names}
-    never = [_name(name) for name, found in lost.items() if not found]
-    some = [f"{_name(name)} on {_num_instances(found)} ({_who(found)})" for name, found in lost.items() if found]
-    if not some:
-        return f"No other method is ahead of dcembed in any respect on {instances}."
-    ahead = f"another one is in {formats.listed(some)}: {LINK}."
-    if not never:
-        return f"Of {instances}, {ahead.replace('another one is', 'another method is ahead of dcembed')}"
-    return f"No other method is ahead of dcembed in {formats.listed(never)} on {instances}; {ahead}"
 
 
 def _name(respect: str) -> str:
@@ -66,17 +90,6 @@ def _num_instances(losses: list[Loss]) -> int:
     return len({(loss.experiment.family, loss.size, loss.trial) for loss in losses})
 
 
-def _instances(results: Results, small: bool) -> set[tuple[str, str, int]]:
-    """Those that dcembed has a run on."""
-    return {record.instance for record in results.last if record.method == OURS and _is_of(record.instance, small)}
-
-
-def _respects_of(results: Results, small: bool) -> list[str]:
-    """The respects in which such instances are compared: each at its own seconds."""
-    there = [seconds for seconds in results.checkpoints if any(_is_of(record.instance, small) for record in results.views[seconds])]
-    return respects(there)
-
-
 def _is_of(instance: tuple[str, str, int], small: bool) -> bool:
     experiment = find_experiment(*instance[:2])
     return experiment is not None and is_small(experiment) == small
@@ -84,16 +97,28 @@ def _is_of(instance: tuple[str, str, int], small: bool) -> bool:
 
 def _coverage(results: Results) -> list[str]:
     """The methods that were run on fewer instances than dcembed, of those of their experiments: on the rest nobody knows how good they are."""
-    compared = [record for sweep in results.final for cell in sweep.cells.values() for record in cell.records]
-    runs = {(*record.instance, record.method) for record in compared if record.status != "licence"}
+    final = [record for sweep in results.final for cell in sweep.cells.values() for record in cell.records]
+    runs = {(*record.instance, record.method) for record in final if record.status != "licence"}
     own = {tuple(instance): find_experiment(*instance[:2]) for *instance, method in runs if method == OURS}
-    fewer = []
-    for name in METHODS:
-        there = [instance for instance, experiment in own.items() if experiment is not None and left_out(name, experiment) is None]
-        num_runs = sum((*instance, name) in runs for instance in there)
-        if 0 < num_runs < len(there):
-            fewer.append(f"{formats.label(name)} ({num_runs} of {len(there)})")
-    return [f"Not run on all instances that they apply to, and not among the best others there: {formats.listed(fewer)}."] if fewer else []
+    texts = []
+    for small, title in _titles(results).items():
+        fewer, none = [], []
+        for name in [name for name in METHODS if name != PROVER]:
+            there = [instance for instance, e in own.items() if e is not None and is_small(e) == small and left_out(name, e) is None]
+            num_runs = sum((*instance, name) in runs for instance in there)
+            if 0 < num_runs < len(there):
+                fewer.append(f"{formats.label(name)} ({num_runs} of {len(there)})")
+            elif there and not num_runs and any(record.method == name and _is_of(record.instance, small) for record in results.last):
+                none.append(formats.label(name))
+        whole = (
+            [f"not as long as these ones were runs of {formats.listed(none)}, or no licence allowed them (the sections have them)"]
+            if none
+            else []
+        )
+        part = [f"not run on all instances that they apply to: {formats.listed(fewer)}"] if fewer else []
+        if whole or part:
+            texts.append(f"{title}, {'; '.join([*part, *whole])}. They are not among the best others there.")
+    return texts
 
 
 def _unseen(results: Results) -> list[str]:

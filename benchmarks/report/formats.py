@@ -58,12 +58,12 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None or not np.isfinite(value) else f"{number(value)} %"
 
 
-def with_range(middle: float | None, values: list[float]) -> str:
+def with_range(middle: float | None, values: list[float], unit: str = "") -> str:
     """A mean with the range over the trials below it, in small print."""
     if middle is None:
         return NOTHING
     low, high = (number(min(values)), number(max(values))) if values else ("", "")
-    return number(middle) if low == high else f"{number(middle)}<br><sub>{low} to {high}</sub>"
+    return f"{number(middle)}{unit}" if low == high else f"{number(middle)}{unit}<br><sub>{low} to {high}{unit}</sub>"
 
 
 def label(method: str) -> str:

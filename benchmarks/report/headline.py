@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.harness import metrics
 from benchmarks.harness.records import Record
 from benchmarks.report import formats
-from benchmarks.report.comparison import OURS, Sweep, proved_gap
+from benchmarks.report.comparison import OURS, Sweep, proved_percent
 from benchmarks.report.markdown import table
 
 # Times below this count as this.
@@ -79,8 +79,7 @@ def _row(sweep: Sweep, found: list[Duel]) -> list[str]:
     return [
         f"**{sweep.experiment.title}**, {horizon:g} s",
         str(len(found)),
-        _time(ours, horizon),
-        _time(theirs, horizon),
+        *(_time([duel.to_percent[who] for duel in found], horizon) for who in (0, 1)),
         _sooner(ours, theirs, horizon),
         formats.percent(npi_ours),
         formats.percent(npi_theirs),
@@ -91,10 +90,10 @@ def _row(sweep: Sweep, found: list[Duel]) -> list[str]:
 
 
 def _gap(gaps: list[float], num_instances: int) -> str:
-    """The median of what was proved, and on how many instances if not on all."""
+    """The median of what was proved with its range, and on how many instances if not on all."""
     if not gaps:
         return formats.NOTHING
-    text = formats.percent(float(np.median(gaps)))
+    text = formats.with_range(float(np.median(gaps)), gaps, " %")
     return text if len(gaps) == num_instances else f"{text} ({len(gaps)} of {num_instances})"
 
 
@@ -105,7 +104,7 @@ def _duel(by_method: dict[str, Record], reference: float, proof: Record) -> Duel
         (_final(ours), min(map(_final, others))),
         (_to_percent(ours, reference), min(_to_percent(record, reference) for record in others)),
         reference,
-        proved_gap(proof),
+        proved_percent(proof),
     )
 
 
@@ -119,8 +118,13 @@ def _to_percent(record: Record, reference: float) -> float:
     return np.inf if value is None else value
 
 
-def _time(value: float, horizon: float) -> str:
-    return f"{formats.seconds(value)} s" if np.isfinite(value) else f"not in {horizon:g} s"
+def _time(times: list[float], horizon: float) -> str:
+    """The median, or on how many instances it came at all where that is fewer than half."""
+    median = float(np.median([max(value, SHORTEST) for value in times]))
+    if np.isfinite(median):
+        return f"{formats.seconds(median)} s"
+    num_there = int(np.isfinite(times).sum())
+    return f"not in {horizon:g} s" + (f" ({num_there} of {len(times)} were)" if num_there else "")
 
 
 def _sooner(ours: float, theirs: float, horizon: float) -> str:

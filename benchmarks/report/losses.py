@@ -13,11 +13,11 @@ from benchmarks.problems.experiments import EXPERIMENTS, Experiment
 from benchmarks.report import formats
 from benchmarks.report.comparison import OURS, find_experiment
 from benchmarks.report.markdown import folded, heading, table
-from benchmarks.report.reasons import reason
+from benchmarks.report.reasons import END, SPEED, reason
 from benchmarks.report.views import Results
 
 # What counts as a difference: of NPI in percent, of objectives relative to the best known one, of times in seconds.
-NPI_MARGIN, OBJECTIVE_MARGIN, TIME_MARGIN = 1e-3, 1e-6, 0.01
+NPI_MARGIN, OBJECTIVE_MARGIN, TIME_MARGIN = 1e-3, metrics.LEVEL, 0.01
 
 Value = Callable[[Record, float], float | None]
 
@@ -63,6 +63,21 @@ def find_losses(results: Results) -> list[Loss]:
             order[loss.respect],
         ),
     )
+
+
+def compared(results: Results) -> dict[str, set[tuple[str, str, int]]]:
+    """Respect -> the instances on which dcembed is compared with another method in it."""
+    at = {seconds: _instances_with_rivals(records) for seconds, records in results.views.items()}
+    ends = set().union(*at.values())
+    return {**{_integral(seconds).name: found for seconds, found in at.items()}, **{each.name: ends for each in (_END, *_TIMES)}}
+
+
+def _instances_with_rivals(records: Iterable[Record]) -> set[tuple[str, str, int]]:
+    methods: dict[tuple[str, str, int], set[str]] = {}
+    for record in records:
+        if record.method == OURS or record.status not in (*FAILURES, "licence"):
+            methods.setdefault(record.instance, set()).add(record.method)
+    return {instance for instance, there in methods.items() if OURS in there and len(there) > 1}
 
 
 def respects(checkpoints: Iterable[float]) -> list[str]:
@@ -158,20 +173,15 @@ def _grouped(losses: list[Loss], key: Callable[[Loss], tuple]) -> list[list[Loss
 
 def _summary(group: list[Loss], names: list[str], results: Results) -> list[str]:
     first = group[0]
-    shared = {
-        record.trial
-        for record in results.last
-        if (record.experiment, record.size, record.method) == (first.experiment.family, first.size, first.method)
-    } & {
-        record.trial
-        for record in results.last
-        if (record.experiment, record.size, record.method) == (first.experiment.family, first.size, OURS)
-    }
+    theirs, ours = (
+        {run.trial for run in results.last if (run.experiment, run.size, run.method) == (first.experiment.family, first.size, method)}
+        for method in (first.method, OURS)
+    )
     trials = sorted({loss.trial for loss in group})
     why = _why(group)
     return [
         *_names(first),
-        f"{', '.join(map(str, trials))} ({len(trials)} of {len(shared)})",
+        f"{', '.join(map(str, trials))} ({len(trials)} of {len(theirs & ours)})",
         *(_worst(group, name) for name in names),
         why,
     ]
@@ -180,7 +190,9 @@ def _summary(group: list[Loss], names: list[str], results: Results) -> list[str]
 def _why(group: list[Loss]) -> str:
     """What is known of the reason, and whether the run of dcembed is of another version than the other's."""
     first = group[0]
-    texts = [reason(first.experiment.name, first.experiment.family, first.method)]
+    lost = [what for what in (END, SPEED) if any((loss.respect == _END.name) == (what == END) for loss in group)]
+    known = [reason(first.experiment.name, first.experiment.family, first.method, what) for what in lost]
+    texts = known if len(known) == 1 else [f"{what}: {text}" for what, text in zip(lost, known, strict=True)]
     older = sorted({loss.versions[0] for loss in group if loss.versions[0] != loss.versions[1]})
     return "; ".join([*texts, *(f"the run of dcembed is of version {version}" for version in older)])
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from benchmarks.methods.table import METHODS
 from benchmarks.report import formats, paper_figures
-from benchmarks.report.comparison import OURS, PROVER, Cell, Sweep, left_out, proved_gap, summarize
+from benchmarks.report.comparison import OURS, PROVER, Cell, Sweep, left_out, proved_percent, summarize
 from benchmarks.report.markdown import folded, heading, table
 from benchmarks.report.views import Results
 
@@ -35,11 +33,11 @@ def _section(sweep: Sweep, results: Results) -> list[str]:
     for seconds in results.checkpoints:
         at = next((each for each in results.sweeps[seconds] if each.experiment is sweep.experiment), None)
         blocks += [heading(f"NPI at {seconds:g} s, percent", 3), _table(at, at.methods, _npi)] if at is not None else []
-    blocks += [heading(formats.OBJECTIVE_TITLES[sweep.experiment.family], 3), _table(sweep, sweep.methods, _objective(_horizon(sweep)))]
+    blocks += [heading(formats.OBJECTIVE_TITLES[sweep.experiment.family], 3), _table(sweep, sweep.methods, _objective)]
     blocks += [heading("Seconds to within 1 % / 0.1 % of the best known objective", 3), _table(sweep, sweep.methods, _times)]
     blocks += [heading("Memory, MiB / added columns / added binaries", 3), _table(sweep, sweep.methods, _sizes)]
     blocks += _proofs(sweep, results)
-    blocks += _marks("\n".join(blocks), _horizon(sweep))
+    blocks += _marks("\n".join(blocks), sweep.horizon)
     paper = _paper_table(sweep)
     if paper is not None:
         blocks += [folded("What the paper prints", [PAPER_NOTE, paper])]
@@ -48,11 +46,6 @@ def _section(sweep: Sweep, results: Results) -> list[str]:
         for size in sweep.sizes
     ]
     return blocks
-
-
-def _horizon(sweep: Sweep) -> float:
-    """The limit of the longest runs of an experiment."""
-    return max(record.time_limit for cell in sweep.cells.values() for record in cell.records)
 
 
 def _table(sweep: Sweep, methods: tuple[str, ...], show: Show) -> str:
@@ -73,6 +66,12 @@ def _marks(text: str, horizon: float) -> list[str]:
     return [f"{legend} {'. '.join(there)}{'.' if there else ''}".strip()]
 
 
+def _cautions(sweep: Sweep, size: str, method: str) -> str:
+    """The marks of a cell whose runs are fewer or shorter than others."""
+    is_shorter = any(record.time_limit < sweep.horizon for record in sweep.cells[size, method].records)
+    return (f" {FEWER}" if _has_fewer_trials(sweep, size, method) else "") + (f" {SHORTER}" if is_shorter else "")
+
+
 def _has_fewer_trials(sweep: Sweep, size: str, method: str) -> bool:
     ours, other = sweep.cells.get((size, OURS)), sweep.cells.get((size, method))
     return ours is not None and other is not None and other.npi is not None and len(other.npi_of_trial) < len(ours.npi_of_trial)
@@ -90,19 +89,14 @@ def _npi(sweep: Sweep, size: str, method: str) -> str:
     return f"**{text}**" if method == sweep.best(size) else text
 
 
-def _objective(horizon: float) -> Show:
-    def show(sweep: Sweep, size: str, method: str) -> str:
-        cell, best = sweep.cells.get((size, method)), _best_objective(sweep, size)
-        if cell is None or cell.objective is None:
-            return formats.NOTHING
-        text = formats.objective(sweep.experiment, cell.objective)
-        if _has_fewer_trials(sweep, size, method):
-            text += f" {FEWER}"
-        elif text == formats.objective(sweep.experiment, best):
-            text = f"**{text}**"
-        return f"{text} {SHORTER}" if any(record.time_limit < horizon for record in cell.records) else text
-
-    return show
+def _objective(sweep: Sweep, size: str, method: str) -> str:
+    cell, best = sweep.cells.get((size, method)), _best_objective(sweep, size)
+    if cell is None or cell.objective is None:
+        return formats.NOTHING
+    text = formats.objective(sweep.experiment, cell.objective)
+    if not _has_fewer_trials(sweep, size, method) and text == formats.objective(sweep.experiment, best):
+        text = f"**{text}**"
+    return text + _cautions(sweep, size, method)
 
 
 def _best_objective(sweep: Sweep, size: str) -> float | None:
@@ -123,7 +117,7 @@ def _times(sweep: Sweep, size: str, method: str) -> str:
         known = [each for other in others if (each := getattr(other, name)) is not None]
         text = formats.seconds(value)
         shown.append(f"**{text}**" if value is not None and not is_fewer and value <= min(known) else text)
-    return " / ".join(shown) + (f" {FEWER}" if is_fewer else "")
+    return " / ".join(shown) + _cautions(sweep, size, method)
 
 
 def _sizes(sweep: Sweep, size: str, method: str) -> str:
@@ -140,15 +134,13 @@ def _proofs(sweep: Sweep, results: Results) -> list[str]:
     for size in sweep.sizes:
         runs = tuple(run for run in results.proofs.values() if (run.experiment, run.size) == (sweep.experiment.family, size))
         if runs:
-            rows.append(_proof_row(sweep, summarize(PROVER, size, runs, sweep.references), sweep.cells.get((size, OURS))))
-    head = [sweep.experiment.axis, "trials", "limit, s", "ended", "objective", "bound", "proved gap, %", "NPI, %", "NPI without proof, %"]
+            rows.append(_proof_row(sweep, summarize(PROVER, size, runs, sweep.references)))
+    head = [sweep.experiment.axis, "trials", "limit, s", "ended", "objective", "bound", "proved gap, %", "NPI, %"]
     return [heading("What dcembed proves when it is asked to", 3), table(head, rows)] if rows else []
 
 
-def _proof_row(sweep: Sweep, cell: Cell, ours: Cell | None) -> list[str]:
-    gaps = [gap for run in cell.records if (gap := proved_gap(run)) is not None]
-    trials = cell.npi_of_trial.keys() & (ours.npi_of_trial.keys() if ours is not None else ())
-    pairs = [(cell.npi_of_trial[trial], ours.npi_of_trial[trial]) for trial in sorted(trials)]
+def _proof_row(sweep: Sweep, cell: Cell) -> list[str]:
+    gaps = [gap for run in cell.records if (gap := proved_percent(run)) is not None]
     return [
         formats.size_name(sweep.experiment, cell.size),
         str(len(cell.records)),
@@ -156,7 +148,7 @@ def _proof_row(sweep: Sweep, cell: Cell, ours: Cell | None) -> list[str]:
         _objective_range(sweep, cell),
         formats.objective(sweep.experiment, cell.bound),
         formats.with_range(cell.proved, gaps) if cell.proved is not None else formats.NOTHING,
-        *(map(formats.number, np.mean(pairs, axis=0)) if pairs else (formats.number(cell.npi), formats.NOTHING)),
+        formats.number(cell.npi),
     ]
 
 

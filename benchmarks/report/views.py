@@ -32,7 +32,8 @@ class Results:
     final
         The sweep of each experiment at its horizon; at an earlier second where dcembed alone has runs of that length.
     last, last_sweeps
-        The longest run of each method on each instance, up to the horizon: a method that has only shorter ones is in it, too.
+        The longest runs of each method on each size, up to the horizon: a method that has only shorter ones is in it, too, but one that has
+        some of both is with the longer ones alone, so that no mean is over different limits.
     proofs
         Instance -> the newest of the longest runs of dcembed that were asked for a proof beside those that are compared.
     """
@@ -105,7 +106,7 @@ def gather(records: list[Record], horizon: float | None = None) -> Results:
         for seconds in checkpoints_of(limit):
             views.setdefault(seconds, []).extend(view(own, seconds, limit))
         last += [cut(record, limit) for record in choose(own, checkpoints_of(limit)[0], limit)]
-    views = dict(sorted(views.items()))
+    views, last = dict(sorted(views.items())), _longest(last)
     sweeps = {seconds: compare(found, best) for seconds, found in views.items()}
     # Of each experiment the latest one in which we are not alone.
     final: dict[str, Sweep] = {}
@@ -115,6 +116,15 @@ def gather(records: list[Record], horizon: float | None = None) -> Results:
             final[sweep.experiment.name] = sweep
     ordered = [final[name] for name in EXPERIMENTS if name in final]
     return Results(horizon, tuple(views), views, sweeps, ordered, last, compare(last, best), {run.instance: run for run in proofs})
+
+
+def _longest(records: list[Record]) -> list[Record]:
+    """Without runs that are shorter than others of the same method on the same size."""
+    limits: dict[tuple, float] = {}
+    for record in records:
+        of = record.experiment, record.size, record.method
+        limits[of] = max(record.time_limit, limits.get(of, 0.0))
+    return [record for record in records if record.time_limit == limits[record.experiment, record.size, record.method]]
 
 
 def _has_others(sweep: Sweep) -> bool:

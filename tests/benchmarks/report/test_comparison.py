@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.harness.metrics import references, with_starts
 from benchmarks.harness.records import Record
-from benchmarks.report.comparison import compare, proved_gap
+from benchmarks.report.comparison import compare, proved_percent
 
 
 def record(method="dcembed", trace=(), start=0.0, **changes) -> Record:
@@ -34,14 +34,14 @@ def test_the_best_method_is_named_also_where_it_is_not_ours():
 
 
 def test_a_proved_gap_needs_a_bound_and_records_without_that_column_have_none():
-    assert proved_gap(record(trace=[(1.0, -10.0)])) is None
+    assert proved_percent(record(trace=[(1.0, -10.0)])) is None
 
     @dataclass(frozen=True)
     class Bounded(Record):
         bound: float | None = None
 
     run = Bounded(**{**asdict(record(trace=[(1.0, -10.0)])), "bound": -10.5})
-    assert proved_gap(run) == pytest.approx(5.0)
+    assert proved_percent(run) == pytest.approx(5.0)
     (sweep,) = compare([run], references([run]))
     assert sweep.cells["25", "dcembed"].proved == pytest.approx(5.0)
 

@@ -91,12 +91,23 @@ def test_an_instance_of_two_experiments_comes_once():
 
 def test_the_reason_stands_beside_it_and_where_none_is_known_it_says_so(monkeypatch):
     fast = [replace(OURS, method=method, version="0", trace=((0.1, -100.0),)) for method in ("greedy", "shared")]
-    monkeypatch.setitem(reasons.REASONS, ("water", "greedy"), "it knows the problem")
+    monkeypatch.setitem(reasons.REASONS, ("water", "greedy", reasons.SPEED), "it knows the problem")
     rows = {line.split("|")[2].strip(): line for line in losses_section(gather([OURS, *fast], 180.0))[3].splitlines()}
     assert rows["greedy"].endswith("| it knows the problem; the run of dcembed is of version 1 |")
     assert rows["shared"].endswith("| not known; the run of dcembed is of version 1 |")
-    monkeypatch.setitem(reasons.REASONS, ("small-water", "greedy"), "it is small")
-    assert reasons.reason("small-water", "water", "greedy") == "it is small"
+    monkeypatch.setitem(reasons.REASONS, ("small-water", "greedy", reasons.SPEED), "it is small")
+    assert reasons.reason("small-water", "water", "greedy", reasons.SPEED) == "it is small"
+
+
+def test_a_reason_is_of_what_was_lost(monkeypatch):
+    monkeypatch.setitem(reasons.REASONS, ("water", reasons.ALL, reasons.SPEED), "it has less to do")
+    sooner, better = replace(OURS, method="greedy", trace=((0.1, -100.0),)), replace(OURS, method="shared", trace=((90.0, -100.05),))
+    both = replace(OURS, method="big-m", trace=((0.1, -110.0),))
+    rows = {line.split("|")[2].strip(): line for line in losses_section(gather([OURS, sooner, better], 180.0))[3].splitlines()}
+    assert rows["greedy"].endswith("| it has less to do |")
+    assert rows["shared"].endswith("| not known |")
+    (row,) = losses_section(gather([OURS, both], 180.0))[3].splitlines()[2:]
+    assert row.endswith("| objective: not known; speed: it has less to do |")
 
 
 def test_reasons_are_of_methods_and_experiments_that_there_are():
@@ -104,5 +115,6 @@ def test_reasons_are_of_methods_and_experiments_that_there_are():
     from benchmarks.problems.experiments import EXPERIMENTS
 
     places = {name for experiment in EXPERIMENTS.values() for name in (experiment.name, experiment.family)}
-    assert {place for place, _ in reasons.REASONS} <= places
-    assert {method for _, method in reasons.REASONS} <= {*METHODS, reasons.ALL}
+    assert {place for place, _, _ in reasons.REASONS} <= places
+    assert {method for _, method, _ in reasons.REASONS} <= {*METHODS, reasons.ALL}
+    assert {what for _, _, what in reasons.REASONS} <= {reasons.END, reasons.SPEED}

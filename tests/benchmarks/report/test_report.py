@@ -33,7 +33,7 @@ def test_it_says_plainly_where_dcembed_is_not_the_best(tmp_path):
     text = report_on(tmp_path, replace(OURS, trace=((1.5, -0.1),)), replace(OURS, method="shared", trace=((0.5, -0.2),)))
     first_screen = text.partition("## What is measured")[0]
     assert (
-        "Of the 1 instance (size and trial each) of these records, another method is ahead of dcembed in NPI at 1.5 s on 1 (shared)"
+        "On these instances, another method is ahead of dcembed in NPI at 1.5 s on 1 of 1 (shared), final objective on 1 of 1 (shared)"
         in first_screen
     )
     assert "| 0 / 0 / 1 |" in first_screen
@@ -82,10 +82,64 @@ def test_how_often_another_method_is_ahead_is_told_apart_for_small_instances(tmp
     sooner = [replace(small, method=name, trace=((0.1, -0.2),)) for name in ("shared", "two-path", "pgd", "ipopt")]
     text = report_on(tmp_path, ours, later, small, *sooner)
     assert (
-        "- No other method is ahead of dcembed in NPI at 30 s, NPI at 180 s and time to 1 % on the 1 instance (size and trial each) at the paper's "
-        "sizes and beyond; another one is in final objective on 1 (Ipopt) and time to 0.1 % on 1 (Ipopt)"
+        "- At the paper's sizes and beyond, no other method is ahead of dcembed in NPI at 30 s, NPI at 180 s and time to 1 % (1 instance, size and "
+        "trial each); another one is in final objective on 1 of 1 (Ipopt) and time to 0.1 % on 1 of 1 (Ipopt): [where we lose](#where-we-lose)."
     ) in text
-    assert "small enough for proofs; another one is in NPI at 30 s on 1 (4 methods), NPI at 60 s on 1 (4 methods)," in text
+    assert (
+        "- On instances small enough for proofs, no other method is ahead of dcembed in final objective (1 instance, size and trial each); another "
+        "one is in NPI at 30 s on 1 of 1 (4 methods), NPI at 60 s on 1 of 1 (4 methods),"
+    ) in text
+
+
+def test_only_instances_with_two_methods_count_and_each_at_its_seconds(tmp_path):
+    ours = replace(OURS, time_limit=180.0, trace=((0.5, -0.2),))
+    alone = replace(ours, trial=1)
+    short = [replace(run, trial=2, time_limit=30.0) for run in (ours, replace(ours, method="ipopt", trace=((1.0, -0.2),)))]
+    failed = [replace(ours, trial=3), replace(ours, trial=3, method="ipopt", status="killed", trace=())]
+    text = report_on(tmp_path, ours, replace(ours, method="ipopt", trace=((1.0, -0.2),)), alone, *short, *failed)
+    assert (
+        "On these instances, no other method is ahead of dcembed in NPI at 30 s (2 instances), NPI at 180 s (1 instance), final objective "
+        "(2 instances), time to 1 % (2 instances) and time to 0.1 % (2 instances)."
+    ) in text
+
+
+def test_where_nobody_else_comes_near_it_says_whose_objective_is_the_best_known(tmp_path):
+    ours = [replace(OURS, trial=trial, time_limit=180.0, trace=((0.5, -0.2),)) for trial in range(3)]
+    others = [replace(run, method="shared", trace=((20.0, -0.199 if run.trial == 0 else -0.1),)) for run in ours]
+    text = report_on(tmp_path, *ours, *others)
+    assert "comes within 1 % of the best known objective on 2 of 3 instances of Synthetic QP, wider networks and 2 of 3" in text
+    row = next(line for line in text.splitlines() if line.startswith("| **Synthetic QP, wider networks**, 180 s"))
+    assert "| not in 180 s (1 of 3 were) | over 360 times |" in row
+    assert "No other method comes" not in report_on(tmp_path / "b", ours[0], others[0])
+
+
+def test_runs_of_other_limits_are_not_in_one_mean(tmp_path):
+    ours = [replace(OURS, trial=trial, time_limit=180.0, trace=((0.5, -0.2),)) for trial in range(2)]
+    other = replace(ours[0], method="shared", trace=((60.0, -0.1),))
+    shorter = replace(other, trial=1, time_limit=30.0, trace=((1.0, -0.2),))
+    section = report_on(tmp_path, *ours, other, shorter).partition("## Synthetic QP, wider networks")[2]
+    assert "| shared | -0.100000 \u2020 |" in section
+    alone = report_on(tmp_path / "b", *ours, shorter).partition("## Synthetic QP, wider networks")[2]
+    assert "| shared | -0.200000 \u2020 \u2021 |" in alone
+    assert "| shared | 1.00 / 1.00 \u2020 \u2021 |" in alone
+
+
+def test_methods_with_shorter_runs_alone_are_named(tmp_path):
+    ours = replace(OURS, time_limit=180.0, trace=((0.5, -0.2),))
+    others = [
+        replace(ours, method="pgd"),
+        replace(ours, method="omlt", time_limit=30.0),
+        replace(ours, method="gurobi-ml", status="licence"),
+    ]
+    text = report_on(tmp_path, ours, *others)
+    assert "not as long as these ones were runs of Gurobi ML and OMLT, or no licence allowed them" in text
+
+
+def test_it_says_who_ran_on_which_machine(tmp_path):
+    text = report_on(tmp_path, replace(OURS, machine="A"), replace(OURS, trial=1, machine="B"), replace(OURS, method="pgd", machine="A"))
+    assert "Made on A (2 runs) and B (1 run)" in text
+    assert "- A: dcembed 1 and PGD 1." in text
+    assert "- B: dcembed 1." in text
 
 
 def test_what_is_proved_stands_beside_what_was_found_and_is_no_rival(tmp_path):
@@ -105,9 +159,12 @@ def test_what_is_proved_stands_beside_what_was_found_and_is_no_rival(tmp_path):
         "2 / 0 / 0",
         "0.50 % (1 of 2)",
     ]
-    assert "No other method is ahead of dcembed in any respect" in text
+    assert (
+        "no other method is ahead of dcembed in NPI at 30 s, NPI at 180 s, final objective, time to 1 % and time to 0.1 % (2 instances"
+        in text
+    )
     section = text.partition("### What dcembed proves when it is asked to")[2].partition("Means over")[0]
-    assert "| 64 (64x3) | 1 | 180 | locally solved | -0.200000 | -0.201000 | 0.50 | 0.056 | 0.28 |" in section
+    assert "| 64 (64x3) | 1 | 180 | locally solved | -0.200000 | -0.201000 | 0.50 | 0.056 |" in section
     assert "| dcembed + proof | The same with a bound" in text
     assert "dcembed + proof" not in text.partition("### What dcembed proves")[0]
 
