@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,18 +107,21 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help=f"{', '.join(EXPERIMENTS)}; all by default")
     sweep.add_argument("--methods", nargs="+", metavar="METHOD", choices=list(METHODS), help=f"{', '.join(METHODS)}; all by default")
     sweep.add_argument("--sizes", nargs="+", metavar="SIZE", help="64x3 for a QP, 800 for water, 17 for pooling; the paper's by default")
-    sweep.add_argument("--trials", nargs="+", type=int, metavar="TRIAL", help="0 1 2 by default")
-    sweep.add_argument("--time-limit", type=float, metavar="SECONDS", help=f"of each run; {HORIZON:g} by default")
+    sweep.add_argument("--trials", nargs="+", type=_trial, metavar="TRIAL", help="0 1 2 by default")
+    sweep.add_argument("--time-limit", type=_limit, metavar="SECONDS", help=f"of each run; {HORIZON:g} by default")
     sweep.add_argument(
-        "--preparation-limit", type=float, metavar="SECONDS", help="for what comes before a method's clock; twice the time limit by default"
+        "--preparation-limit",
+        type=_limit,
+        metavar="SECONDS",
+        help="for what comes before a method's clock; twice the time limit by default",
     )
     sweep.add_argument(
         "--stall",
-        type=float,
+        type=_seconds,
         metavar="SECONDS",
         help=f"end an exact encoding that is still at its start then; {STALL:g} by default, {SHORT['stall']:g} in the short run, 0 for never",
     )
-    sweep.add_argument("--jobs", type=int, default=1, metavar="NUMBER", help="runs at a time, each on one thread; 1 by default")
+    sweep.add_argument("--jobs", type=_jobs, default=1, metavar="NUMBER", help="runs at a time, each on one thread; 1 by default")
     sweep.add_argument(
         "--dask", metavar="ADDRESS", help="hand the runs to a Dask cluster, such as tcp://scheduler:8786; on this machine by default"
     )
@@ -127,7 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
     page.add_argument("--to", type=Path, metavar="FOLDER", help="where to write; beside the records by default")
     page.add_argument(
         "--time-limit",
-        type=float,
+        type=_limit,
         metavar="SECONDS",
         help="which runs to compare; the longest that half of all have been made with by default",
     )
@@ -144,6 +148,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     verbs.add_parser("list", help="show experiments, sizes and methods")
     return parser
+
+
+def _number(kind: type, accepts: Callable[[float], bool], accepted: str) -> Callable[[str], float]:
+    """A type of argparse for the numbers that make sense; without it every run of a sweep would fail on its own."""
+
+    def read(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not accepts(value):
+            raise argparse.ArgumentTypeError(f"{accepted} is accepted; received {text!r}")
+        return value
+
+    return read
+
+
+_limit = _number(float, lambda value: 0 < value < math.inf, "a number of seconds above 0")
+_seconds = _number(float, lambda value: 0 <= value < math.inf, "a number of seconds, 0 or more,")
+_trial = _number(int, lambda value: value >= 0, "a whole number, 0 or more,")
+_jobs = _number(int, lambda value: value >= 1, "a whole number, 1 or more,")
 
 
 def show(console: Console) -> None:

@@ -24,6 +24,26 @@ def test_a_wrong_command_is_answered_with_what_is_accepted(arguments, capsys, tm
     assert re.search("WIDTHxDEPTH|name one experiment|qp-width", capsys.readouterr().err)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--time-limit", "-3"],
+        ["--time-limit", "nan"],
+        ["--trials", "-1"],
+        ["--jobs", "0"],
+        ["--preparation-limit", "soon"],
+        ["--stall", "-1"],
+    ],
+)
+def test_a_number_without_sense_ends_the_command_before_any_run(wrong, capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        main(["run", "water", "--sizes", "2", "--methods", "greedy", *wrong, "--records", str(tmp_path / "records.csv")])
+    message = capsys.readouterr().err
+    assert wrong[0] in message
+    assert f"is accepted; received {wrong[1]!r}" in message
+    assert not (tmp_path / "records.csv").exists()
+
+
 def test_the_short_sweep_of_all_methods_fits_into_twenty_minutes_on_two_cores():
     """By its limits; few runs take them all, and few are killed later."""
     jobs = plan(EXPERIMENTS.values(), METHODS, None, SHORT["trials"], SHORT["time_limit"], short=True)
