@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from benchmarks.problems.data import data_file
 from benchmarks.problems.instance import Instance
-from benchmarks.problems.sizes import read_number
+from benchmarks.problems.sizes import SizeError, read_number
 from dcembed import AffineInputs, Embedding, Indicator, Network, Program, load_network
 from dcembed.network.network import evaluate
 from dcembed.program.derive import add_columns, add_rows, derive
@@ -28,8 +28,10 @@ HIGH = np.array([2.5, 25, 250, 1.1, 21, 21, 1.8, 6, 1.1])
 
 def find_water(size: str, trial: int) -> tuple[Path, ...]:
     """The data files of an instance."""
-    read_number(size)
-    return data_file("water_quality.csv"), data_file("water_classifier.npz")
+    num_samples, files = read_number(size), (data_file("water_quality.csv"), data_file("water_classifier.npz"))
+    if num_samples > candidates().size:
+        raise SizeError(f"A size of water treatment is a number of samples, and {candidates().size:,} need treatment; received {size!r}.")
+    return files
 
 
 def build_water(size: str, trial: int) -> Instance:
@@ -51,9 +53,13 @@ def budgets(data_seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def untreated_samples(num_samples: int, cohort: int) -> np.ndarray:
     """The features of the first samples of a cohort, shape (N, 9)."""
     features = np.genfromtxt(data_file("water_quality.csv"), delimiter=",", skip_header=1)[:, :NUM_FEATURES]
+    return features[np.random.RandomState(cohort).permutation(candidates())[:num_samples]]
+
+
+def candidates() -> np.ndarray:
+    """The rows of the data that are not potable untreated, in the eyes of the classifier either."""
     with np.load(data_file("water_classifier.npz")) as archive:
-        pool = archive["pool_rows"]
-    return features[np.random.RandomState(cohort).permutation(pool)[:num_samples]]
+        return archive["pool_rows"]
 
 
 def with_score_columns(instance: Instance, num_samples: int) -> Instance:

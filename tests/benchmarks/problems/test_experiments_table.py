@@ -7,6 +7,8 @@ import pytest
 from benchmarks.methods.method import why_not
 from benchmarks.methods.table import METHODS
 from benchmarks.problems.experiments import EXPERIMENTS, belongs, experiment_of
+from benchmarks.problems.sizes import SizeError
+from benchmarks.problems.water import candidates, find_water
 from dcembed.baselines.big_m import solve as solve_big_m
 from dcembed.embedded.big_m import build_big_m, default_bounds
 from problems import quiet
@@ -30,6 +32,14 @@ def test_a_size_in_no_sweep_has_an_experiment_of_its_family():
     assert experiment_of("qp", "16x5").family == "qp"
     assert not experiment_of("qp", "8x2").is_small
     assert experiment_of("qp", "8x2x7").name == "small-qp"
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_water_has_no_more_samples_than_need_treatment():
+    most = candidates().size
+    assert find_water(str(most), 0)
+    with pytest.raises(SizeError, match=f"need treatment; received '{most + 1}'"):
+        find_water(str(most + 1), 0)
 
 
 def test_variants_are_run_on_small_experiments_alone_and_say_why():
