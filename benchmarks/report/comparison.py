@@ -203,11 +203,6 @@ def find_experiment(family: str, size: str) -> Experiment | None:
     return next((experiment for experiment in EXPERIMENTS.values() if belongs(experiment, family, size)), None)
 
 
-def is_small(experiment: Experiment) -> bool:
-    """Whether an experiment is there to let exact methods come to a proof."""
-    return experiment.is_small
-
-
 def left_out(method: str, experiment: Experiment) -> str | None:
     """Why a method is not run on an experiment; None if it is."""
     return why_not(METHODS[method], experiment)

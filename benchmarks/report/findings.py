@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.methods.table import METHODS
 from benchmarks.report import formats
 from benchmarks.report.closing import never_run
-from benchmarks.report.comparison import OURS, PROVER, find_experiment, is_small, left_out
+from benchmarks.report.comparison import OURS, PROVER, find_experiment, left_out
 from benchmarks.report.headline import duels
 from benchmarks.report.losses import Loss, compared, find_losses
 from benchmarks.report.views import Results
@@ -30,7 +30,7 @@ def _standing(results: Results) -> list[str]:
     texts = []
     for small, title in titles.items():
         numbers = {name: sum(_is_of(instance, small) for instance in instances) for name, instances in there.items()}
-        own = [loss for loss in losses if is_small(loss.experiment) == small]
+        own = [loss for loss in losses if loss.experiment.is_small == small]
         if any(numbers.values()):
             texts.append(_standing_of(title, {name: number for name, number in numbers.items() if number}, own))
     return texts
@@ -92,7 +92,7 @@ def _num_instances(losses: list[Loss]) -> int:
 
 def _is_of(instance: tuple[str, str, int], small: bool) -> bool:
     experiment = find_experiment(*instance[:2])
-    return experiment is not None and is_small(experiment) == small
+    return experiment is not None and experiment.is_small == small
 
 
 def _coverage(results: Results) -> list[str]:
@@ -104,7 +104,7 @@ def _coverage(results: Results) -> list[str]:
     for small, title in _titles(results).items():
         fewer, none = [], []
         for name in [name for name in METHODS if name != PROVER]:
-            there = [instance for instance, e in own.items() if e is not None and is_small(e) == small and left_out(name, e) is None]
+            there = [instance for instance, e in own.items() if e is not None and e.is_small == small and left_out(name, e) is None]
             num_runs = sum((*instance, name) in runs for instance in there)
             if 0 < num_runs < len(there):
                 fewer.append(f"{formats.label(name)} ({num_runs} of {len(there)})")

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.methods.table import METHODS
 from benchmarks.report import charts, formats
 from benchmarks.report.closing import closing
-from benchmarks.report.comparison import Sweep, is_small
+from benchmarks.report.comparison import Sweep
 from benchmarks.report.findings import findings
 from benchmarks.report.headline import headline
 from benchmarks.report.losses import losses_section
@@ -78,7 +78,7 @@ def _machines(results: Results) -> list[str]:
 
 def _drawn(results: Results) -> list[Sweep]:
     """The experiments that are in pictures: all but the small ones, which are about proofs, if there are others."""
-    return [sweep for sweep in results.final if not is_small(sweep.experiment)] or results.final
+    return [sweep for sweep in results.final if not sweep.experiment.is_small] or results.final
 
 
 def _what_is_measured(results: Results) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.harness.metrics import cut, references, with_starts
 from benchmarks.harness.records import Record, read_records
 from benchmarks.problems.experiments import EXPERIMENTS
-from benchmarks.report.comparison import OURS, PROVER, Sweep, compare, find_experiment, is_small
+from benchmarks.report.comparison import OURS, PROVER, Sweep, compare, find_experiment
 
 # The second at which longer runs are looked at, too.
 EARLY = 30.0
@@ -138,5 +138,5 @@ def _by_experiment(records: Iterable[Record]) -> list[list[Record]]:
         experiment = find_experiment(record.experiment, record.size)
         if experiment is not None:
             # Two sweeps of a family share instances, and with them their horizon; small ones are apart.
-            found.setdefault(f"{experiment.family} {is_small(experiment)}", []).append(record)
+            found.setdefault(f"{experiment.family} {experiment.is_small}", []).append(record)
     return list(found.values())
