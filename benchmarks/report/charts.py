@@ -57,8 +57,8 @@ STYLE = {
 }
 PANEL, DPI = (6.0, 3.9), 150
 GREY = "#a9aeb6"
-SMALLEST_NPI = 0.01
-FIRST_SECOND = 0.03
+SMALLEST_NPI = 0.001
+FIRST_SECOND = 0.01
 # How far apart the error bars of two methods at one size are, in sizes.
 DODGE = 0.05
 
